@@ -189,7 +189,8 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     conclude(asked, frame, (watched, judge), results, &speeds)
 }
 
-type Prepared<W> = Result<W, MeasureError>;
+/// What a thread does when all are let loose.
+type Loop = Box<dyn FnOnce(Start) -> (Counted, ()) + Send>;
 
 /// Makes what a thread does before it waits, and what then.
 fn ready(
@@ -198,7 +199,7 @@ fn ready(
     mut log: Producer<Job>,
     deadline: Option<Nanos>,
     policy: Policy,
-) -> impl FnOnce() -> Prepared<Box<dyn FnOnce(Start) -> (Counted, ()) + Send>> + Send {
+) -> impl FnOnce() -> Result<Loop, MeasureError> + Send {
     move || {
         give_deadline(policy, deadline)?;
         // Its memory is present then, as that of the tap.

@@ -147,7 +147,8 @@ impl Judge {
         let above = known.bound.is_some_and(|bound| response.get() > bound);
         seen.above_bound += u64::from(above);
         let ratio = u128::from(response.get()) * 1_000_000;
-        let limit = known.bound.unwrap_or(known.task.deadline_ns.get()).max(1);
+        let due = known.task.deadline_ns.get();
+        let limit = known.bound.unwrap_or(due).max(1);
         let ratio = u64::try_from(ratio / u128::from(limit)).unwrap_or(u64::MAX);
         let worst = ratio > self.worst;
         self.worst = self.worst.max(ratio);

@@ -70,8 +70,8 @@ pub(super) fn posts(check: &TasksCheck) -> Result<Vec<Post>, MeasureError> {
             let reason = format!("task {}: no priority is left for it", task.name);
             fail(set, reason)
         })?;
-        // The kernel has 15 bytes for it, and takes no NUL.
-        let mut name = task.name.replace('\0', "");
+        // The kernel has 15 bytes for it. `--explain` knows our threads by their begin.
+        let mut name = format!("tasks/{}", task.name);
         while name.len() > 15 {
             name.pop();
         }

@@ -43,7 +43,11 @@ pub(super) fn bounds(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &str)
     let jobs = tasks.jobs();
     let series = [
         ("longest seen in this run", seen, counted(jobs, "job")),
-        ("bound by analysis", shown, "found before the run".to_owned()),
+        (
+            "bound by analysis",
+            shown,
+            "found before the run".to_owned(),
+        ),
         ("deadline", due, "as the set says".to_owned()),
     ];
     let series = series
