@@ -71,7 +71,7 @@ pub(super) fn posts(check: &TasksCheck) -> Result<Vec<Post>, MeasureError> {
             fail(set, reason)
         })?;
         // The kernel has 15 bytes for it. `--explain` knows our threads by their begin.
-        let mut name = format!("tasks/{}", task.name);
+        let mut name = format!("tasks/{}", task.name.replace('\0', ""));
         while name.len() > 15 {
             name.pop();
         }
