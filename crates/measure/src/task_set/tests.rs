@@ -122,14 +122,14 @@ fn judge() -> Judge {
 #[test]
 fn what_tasks_of_the_set_take_is_nobodys_fault() {
     let mut judge = judge();
-    judge.take(0, job(0, 1_000, 1_000, 1_250, 250));
-    judge.take(1, job(0, 1_000, 1_250, 1_550, 300));
+    judge.take(0, job(0, 1_000, 1_000, 1_240, 250));
+    judge.take(1, job(0, 1_000, 1_240, 1_550, 300));
     let (seen, window) = judge.conclude();
     let window = window.unwrap();
     assert_eq!(
         (window.task, window.jobs.len()),
         (1, 2),
-        "as late as it may be"
+        "the one nearest to its bound"
     );
     assert_eq!((seen[1].above_bound, seen[1].jobs), (0, 1));
     assert_eq!(seen[1].latest_release_ns, Some(Nanos::ZERO));
