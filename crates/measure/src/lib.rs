@@ -22,6 +22,7 @@ pub mod pacing;
 pub mod pi;
 pub mod release;
 pub mod stream;
+pub mod task_set;
 pub mod wakeup;
 pub mod watch;
 pub mod work;

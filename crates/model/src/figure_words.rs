@@ -19,6 +19,8 @@ const NAMES: &[(&str, &str)] = &[
     ("product", "speed of a matrix product"),
     ("share_of_product", "share of the matrix product's speed"),
     ("missed_share", "share of deadlines missed"),
+    ("longest_execution", "longest execution of a job"),
+    ("latest_release", "latest begin of a job"),
     ("cpu_share", "share of CPU time"),
     ("voluntary_ctxt_switches", "voluntary context switches"),
     ("nonvoluntary_ctxt_switches", "involuntary context switches"),

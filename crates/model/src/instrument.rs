@@ -153,6 +153,18 @@ impl Instrument {
             ..COMMON
         },
         Self {
+            name: "tasks",
+            heading: "Task set",
+            meaning: "response time of the jobs of a task set",
+            samples: SampleWords {
+                title: "Response time",
+                value: "Response",
+                events: "Jobs",
+            },
+            kinds: Some("Response times, by task"),
+            ..COMMON
+        },
+        Self {
             name: "noise",
             heading: "Noise",
             meaning: "gaps",

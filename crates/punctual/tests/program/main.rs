@@ -53,6 +53,7 @@ mod serve;
 mod statuses;
 mod study;
 mod system;
+mod task_sets;
 mod tasks;
 mod threads;
 mod throughput;
