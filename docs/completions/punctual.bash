@@ -295,6 +295,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__kernel,rm)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rm"
                 ;;
+            punctual__subcmd__help__subcmd__kernel,rt)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rt"
+                ;;
             punctual__subcmd__help__subcmd__kernel,status)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__status"
                 ;;
@@ -330,6 +333,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__measure,release)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__release"
+                ;;
+            punctual__subcmd__help__subcmd__measure,tasks)
+                cmd="punctual__subcmd__help__subcmd__measure__subcmd__tasks"
                 ;;
             punctual__subcmd__help__subcmd__measure,wakeup)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__wakeup"
@@ -454,6 +460,9 @@ _punctual() {
             punctual__subcmd__kernel,rm)
                 cmd="punctual__subcmd__kernel__subcmd__rm"
                 ;;
+            punctual__subcmd__kernel,rt)
+                cmd="punctual__subcmd__kernel__subcmd__rt"
+                ;;
             punctual__subcmd__kernel,status)
                 cmd="punctual__subcmd__kernel__subcmd__status"
                 ;;
@@ -514,6 +523,9 @@ _punctual() {
             punctual__subcmd__kernel__subcmd__help,rm)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rm"
                 ;;
+            punctual__subcmd__kernel__subcmd__help,rt)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rt"
+                ;;
             punctual__subcmd__kernel__subcmd__help,status)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__status"
                 ;;
@@ -553,6 +565,9 @@ _punctual() {
             punctual__subcmd__measure,release)
                 cmd="punctual__subcmd__measure__subcmd__release"
                 ;;
+            punctual__subcmd__measure,tasks)
+                cmd="punctual__subcmd__measure__subcmd__tasks"
+                ;;
             punctual__subcmd__measure,wakeup)
                 cmd="punctual__subcmd__measure__subcmd__wakeup"
                 ;;
@@ -588,6 +603,9 @@ _punctual() {
                 ;;
             punctual__subcmd__measure__subcmd__help,release)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__release"
+                ;;
+            punctual__subcmd__measure__subcmd__help,tasks)
+                cmd="punctual__subcmd__measure__subcmd__help__subcmd__tasks"
                 ;;
             punctual__subcmd__measure__subcmd__help,wakeup)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__wakeup"
@@ -881,7 +899,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-g -m -o -h -V --group --by --allow-invalid --unpaired --metric --equivalence --not-worse --effect --difference --require --burst --fail-on --level --power --interval --seed --table --unit --better --output --force --json --home --help --version"
+            opts="-g -m -o -h -V --group --by --allow-invalid --earlier --unpaired --metric --equivalence --not-worse --effect --difference --require --burst --fail-on --level --power --interval --seed --table --unit --better --output --force --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -897,6 +915,10 @@ _punctual() {
                     ;;
                 --by)
                     COMPREPLY=($(compgen -W "host" -- "${cur}"))
+                    return 0
+                    ;;
+                --earlier)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --metric)
@@ -2215,7 +2237,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel)
-            opts="boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect"
+            opts="boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2424,6 +2446,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__rt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -2453,7 +2489,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__measure)
-            opts="wakeup irq ipc pi release linpack memory io deadline watch noise"
+            opts="wakeup irq ipc pi release linpack memory io deadline tasks watch noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2579,6 +2615,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__measure__subcmd__release)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__measure__subcmd__tasks)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3137,7 +3187,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel)
-            opts="-h -V --home --help --version boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help"
+            opts="-h -V --home --help --version boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3485,7 +3535,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help)
-            opts="boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help"
+            opts="boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3695,6 +3745,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__rt)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3996,6 +4060,92 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__rt)
+            opts="-j -q -h -V --source --sha256 --patch --fuzz --leave-out --name --stock --base --with --without --fragment --set --anyway --no-ccache --load --seeds --samples --jobs --quiet --json --model --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sha256)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --patch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fuzz)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stock)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fragment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -W "none voluntary full lazy rt dynamic" -- "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__status)
             opts="-h -V --confirm --unit --json --state --root --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -4065,7 +4215,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-h -V --tune --target --set --isolate --home --help --version wakeup irq ipc pi release linpack memory io deadline watch noise help"
+            opts="-h -V --tune --target --set --isolate --home --help --version wakeup irq ipc pi release linpack memory io deadline tasks watch noise help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4249,7 +4399,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__help)
-            opts="wakeup irq ipc pi release linpack memory io deadline watch noise help"
+            opts="wakeup irq ipc pi release linpack memory io deadline tasks watch noise help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4389,6 +4539,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__help__subcmd__release)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__measure__subcmd__help__subcmd__tasks)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4715,12 +4879,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -D -p -c -q -h -V --source --interval --duration --statistics --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -D -p -c -q -h -V --irq --buffer --source --interval --duration --statistics --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --irq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --buffer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --source)
                     COMPREPLY=($(compgen -W "auto timerlat events" -- "${cur}"))
                     return 0
@@ -5436,6 +5608,140 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__measure__subcmd__tasks)
+            opts="-D -q -p -c -h -V --set-file --work --scale --overheads --analysed --duration --statistics --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --cpus --tune --target --set --isolate --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --set-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --work)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --overheads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --analysed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
+                --dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mlock)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
+                --housekeeping)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

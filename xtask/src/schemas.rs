@@ -71,6 +71,7 @@ fn table() -> Vec<(&'static str, Schema)> {
             "kernel-build.schema",
             schema_for!(punctual_model::BuildReport),
         ),
+        ("kernel-rt.schema", schema_for!(punctual_model::RtFlow)),
         (
             "kernel-rebase.schema",
             schema_for!(punctual_model::RebaseReport),

@@ -13,7 +13,7 @@ mod wanted;
 
 pub use checksum::sha256;
 pub use error::FetchError;
-pub use fetch::{Fetched, Options, fetch};
+pub use fetch::{Fetched, Options, copy, fetch};
 pub use kernel_store::{KernelStore, KernelStoreError, StoredKind, make_private};
 pub use tree::{Tree, TreeError};
 pub use wanted::WantedSource;

@@ -52,6 +52,8 @@ const BUILT_IN: [BuiltIn; 5] = [
         include_str!("study/vasyukov2018.toml"),
         &[
             ("irq", include_str!("study/vasyukov2018-irq.toml")),
+            ("devices", include_str!("study/vasyukov2018-devices.toml")),
+            ("kernels", include_str!("study/vasyukov2018-kernels.toml")),
             ("linpack", include_str!("study/vasyukov2018-linpack.toml")),
             ("memory", include_str!("study/vasyukov2018-memory.toml")),
             ("wakeup", include_str!("study/vasyukov2018-wakeup.toml")),

@@ -16,7 +16,7 @@ use crate::error::MeasureError;
 use crate::gate::{Gate, Start};
 
 /// Stack of a thread of an instrument. It may be locked in memory, so it is small.
-const STACK_BYTES: usize = 256 * 1_024;
+pub(crate) const STACK_BYTES: usize = 256 * 1_024;
 
 /// What of it is made present before a thread works: more than any loop of an instrument needs.
 const PRESENT_BYTES: usize = 64 * 1_024;

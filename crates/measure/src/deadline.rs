@@ -9,7 +9,7 @@
 //! calibrated, the clock is read once an iteration without a gap, a share of the time can be left to
 //! others, and the stalls are looked at for who caused them.
 
-mod calibrate;
+pub(crate) mod calibrate;
 mod cycle;
 mod kernel;
 mod late;

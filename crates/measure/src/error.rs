@@ -32,6 +32,16 @@ pub enum MeasureError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The scheduling policy of a task of a set was refused.
+    #[error("run task {task} with {} ({policy})", policy.kernel_name())]
+    TaskPolicy {
+        /// Name of the task.
+        task: String,
+        /// The policy.
+        policy: Policy,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// The affinity was refused.
     #[error("bind a thread to CPUs {cpus}")]
     Affinity {
@@ -138,7 +148,10 @@ impl MeasureError {
     /// Whether a privilege is missing.
     pub fn is_denied(&self) -> bool {
         match self {
-            Self::Policy { source, .. } | Self::Lock(source) | Self::Timer { source, .. } => {
+            Self::Policy { source, .. }
+            | Self::TaskPolicy { source, .. }
+            | Self::Lock(source)
+            | Self::Timer { source, .. } => {
                 source.kind() == io::ErrorKind::PermissionDenied
                     // mlockall(2) says ENOMEM when the limit, and not the privilege, is there.
                     || (matches!(self, Self::Lock(_))
@@ -165,6 +178,7 @@ impl MeasureError {
             // A process that has no descriptor left could have the timer otherwise.
             Self::Timer { source, .. } => !is_shortage(source),
             Self::Policy { .. }
+            | Self::TaskPolicy { .. }
             | Self::Lock(_)
             | Self::DmaLatency(_)
             | Self::Tracing(_)

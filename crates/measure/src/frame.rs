@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use punctual_model::tasks::TasksRun;
 use punctual_model::watch::Watched;
 use punctual_model::{
     Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
@@ -87,6 +88,8 @@ pub struct Found {
     pub findings: Vec<Finding>,
     /// What was seen of a program's threads.
     pub watched: Option<Box<Watched>>,
+    /// What was seen of a task set.
+    pub tasks: Option<Box<TasksRun>>,
     /// The sample above the threshold that ended the run.
     pub threshold: Option<ThresholdHit>,
     /// State of the precision targets.
@@ -117,6 +120,7 @@ impl Default for Found {
             figures: Vec::new(),
             findings: Vec::new(),
             watched: None,
+            tasks: None,
             threshold: None,
             precision: Vec::new(),
             checks: Vec::new(),

@@ -10,6 +10,7 @@ pub mod deadline;
 pub mod duty;
 pub mod frame;
 mod interim_checks;
+pub mod interrupts;
 pub mod io;
 pub mod ipc;
 pub mod irq;
@@ -21,6 +22,7 @@ pub mod pacing;
 pub mod pi;
 pub mod release;
 pub mod stream;
+pub mod task_set;
 pub mod wakeup;
 pub mod watch;
 pub mod work;
@@ -44,6 +46,7 @@ mod tasks;
 #[cfg(test)]
 mod testing;
 mod throttling;
+mod trace;
 
 pub use error::MeasureError;
 pub use sink::{Sink, SinkError};

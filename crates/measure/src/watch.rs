@@ -16,7 +16,7 @@ mod basis;
 mod beside;
 mod culprits;
 mod cycle;
-mod event;
+pub(crate) mod event;
 mod habits;
 mod history;
 mod outside;
@@ -30,7 +30,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod thread;
-mod who;
+pub(crate) mod who;
 mod words;
 
 use std::collections::BTreeMap;
@@ -47,8 +47,7 @@ pub use self::habits::{Judge, rules as habit_rules};
 use self::outside::Outside;
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
-pub use self::source::LARGEST_BUFFER_KIB;
-use self::source::{Lost, Source};
+use self::source::Source;
 use self::tally::Tally;
 pub use self::target::{ProgramEnd, Target};
 use self::target::{Started, Starter};
@@ -56,6 +55,8 @@ use self::thread::Waited;
 use self::who::Tid;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
+pub use crate::trace::LARGEST_BUFFER_KIB;
+use crate::trace::Lost;
 
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

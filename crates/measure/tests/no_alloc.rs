@@ -16,9 +16,11 @@ use punctual_measure::deadline::{Iterations, Stalls};
 use punctual_measure::noise::{self, Scale, Ticker, Turns, Window};
 use punctual_measure::release::{self, Release};
 use punctual_measure::stream::{Stream, Tap};
+use punctual_measure::task_set::{Jobs, Step};
 use punctual_model::{Clock, Nanos, Policy};
 use punctual_stats::Keep;
 use punctual_sys::clock;
+use punctual_sys::mutex::{Protocol, ProtocolMutex};
 use punctual_sys::timer::{Futex, Nanosleep, Posix, Relative, Sleeper, Timerfd, Uring};
 
 thread_local! {
@@ -180,6 +182,41 @@ fn the_deadline_loop_does_not_allocate_with_or_without_pauses() {
             worked.iterations
         });
     }
+    the_counter_counts();
+}
+
+#[test]
+fn the_loop_of_a_task_does_not_allocate() {
+    until_it_worked(|| {
+        let period = Nanos::from_micros(500);
+        let (mut tap, mut stream) = tap(period);
+        // Smaller than the jobs, so that the full log is met too.
+        let (mut log, _taken) = rtrb::RingBuffer::new(10);
+        let locks = [ProtocolMutex::new(Protocol::None).unwrap()];
+        let jobs = Jobs {
+            steps: [
+                Step::Work(100),
+                Step::Lock(0),
+                Step::Work(100),
+                Step::Unlock(0),
+            ]
+            .into(),
+            locks: locks.into(),
+            offset: Nanos::ZERO,
+            period,
+            origin: Arc::new(clock::monotonic().get().into()),
+            duration: Nanos::from_millis(50),
+            pinned_to: None,
+            stop: Arc::default(),
+        };
+        let before = CALLS.get();
+        let counted = jobs.run(&mut tap, &mut log);
+        assert_eq!(CALLS.get() - before, 0, "the loop of a task allocated");
+        stream.drain(|_| ());
+        assert_eq!(stream.tally().moments().count(), counted.jobs);
+        assert_eq!(counted.lost, counted.jobs.saturating_sub(10));
+        counted.jobs
+    });
     the_counter_counts();
 }
 

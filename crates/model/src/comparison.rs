@@ -65,7 +65,7 @@ pub struct ComparisonAnswer {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonMethod {
-    /// `permutation` of runs; `welch` of published means.
+    /// `permutation` of runs; `earlier` where earlier runs say how much runs vary; `welch` of published means.
     pub test: String,
     /// Level of the tests, for all of them together.
     pub alpha: f64,
@@ -206,7 +206,7 @@ pub struct ComparedFigure {
     pub difference: Option<Effect>,
     /// How the interval of the ratio (on the linear scale, of the difference) was made: as the
     /// method says, or `welch` where the runs are too few for it, or `studentised` where a
-    /// hierarchical one has nothing inside the runs to draw from. Null where there is none.
+    /// hierarchical one has nothing inside the runs to draw from, or `earlier`. Null where there is none.
     pub interval_method: Option<String>,
     /// What each run was drawn again from for a hierarchical interval. Absent where the interval is
     /// over runs alone.

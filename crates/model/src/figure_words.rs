@@ -19,6 +19,8 @@ const NAMES: &[(&str, &str)] = &[
     ("product", "speed of a matrix product"),
     ("share_of_product", "share of the matrix product's speed"),
     ("missed_share", "share of deadlines missed"),
+    ("longest_execution", "longest execution of a job"),
+    ("latest_release", "latest begin of a job"),
     ("cpu_share", "share of CPU time"),
     ("voluntary_ctxt_switches", "voluntary context switches"),
     ("nonvoluntary_ctxt_switches", "involuntary context switches"),
@@ -80,6 +82,15 @@ const KINDS: &[(&str, &str)] = &[
     ("handler", "the handler"),
     ("irq-exit", "the end of the interrupt"),
     ("switch", "the switch to the thread"),
+];
+
+/// Words for what is measured of an interrupt: `virtio1-req.0/handler_p90`. A `{}` takes the name of the interrupt.
+const PARTS: &[(&str, &str)] = &[
+    ("handler", "the handler of {}"),
+    ("waking", "{} until a thread is woken"),
+    ("thread", "{} until the woken thread runs"),
+    ("delay", "the delay of soft interrupt {}"),
+    ("run", "soft interrupt {}"),
 ];
 
 /// Returns the words for a figure as comparisons name it, labels included.
@@ -147,10 +158,20 @@ fn name_words(name: &str) -> String {
         && is_quantile(quantile)
     {
         let known = KINDS.iter().find(|(known, _)| *known == kind);
-        let kind = known.map_or_else(|| spaced(kind), |(_, words)| (*words).to_owned());
+        let kind = match (known, of_interrupt(kind)) {
+            (Some((_, words)), _) => (*words).to_owned(),
+            (None, Some(words)) => words,
+            (None, None) => spaced(kind),
+        };
         return format!("{quantile} of {kind}");
     }
     spaced(name)
+}
+
+fn of_interrupt(kind: &str) -> Option<String> {
+    let (name, part) = kind.rsplit_once('/')?;
+    let (_, words) = PARTS.iter().find(|(known, _)| *known == part)?;
+    Some(words.replace("{}", name))
 }
 
 fn spaced(name: &str) -> String {
@@ -222,6 +243,15 @@ mod tests {
             ("missed:1.5ms", "share over 1.5 ms"),
             ("handler_p90", "p90 of the handler"),
             ("softirq_p99.9", "p99.9 of softirq"),
+            (
+                "virtio1-req.0/handler_p90",
+                "p90 of the handler of virtio1-req.0",
+            ),
+            (
+                "NET_RX/delay_p50",
+                "p50 of the delay of soft interrupt NET_RX",
+            ),
+            ("eth0/thread_p99", "p99 of eth0 until the woken thread runs"),
             ("psquare[q=p95]", "P-square estimate of p95"),
             ("load_work[load=cpu:1@cpus=0]", "work of load cpu:1@cpus=0"),
             (

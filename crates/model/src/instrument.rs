@@ -99,6 +99,19 @@ impl Instrument {
             ..COMMON
         },
         Self {
+            name: "interrupts",
+            heading: "Interrupts of devices",
+            makes: Makes::Observations,
+            meaning: "handling of interrupts",
+            samples: SampleWords {
+                title: "Time",
+                value: "Time",
+                events: "Interrupts",
+            },
+            kinds: Some("How long interrupts take, and what they wake"),
+            ..COMMON
+        },
+        Self {
             name: "ipc",
             heading: "Waking another thread",
             meaning: "waking another thread",
@@ -137,6 +150,18 @@ impl Instrument {
                 value: "Response",
                 events: "Iterations",
             },
+            ..COMMON
+        },
+        Self {
+            name: "tasks",
+            heading: "Task set",
+            meaning: "response time of the jobs of a task set",
+            samples: SampleWords {
+                title: "Response time",
+                value: "Response",
+                events: "Jobs",
+            },
+            kinds: Some("Response times, by task"),
             ..COMMON
         },
         Self {

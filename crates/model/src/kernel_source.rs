@@ -9,6 +9,7 @@ mod config;
 mod inventory;
 mod patch;
 mod rebase;
+mod rt;
 
 pub use bisect::{BisectReport, BisectStep, BisectVerdict, KERNEL_BISECT_FORMAT};
 pub use build::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT};
@@ -25,3 +26,4 @@ pub use patch::{
 pub use rebase::{
     ConflictingCommit, KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState,
 };
+pub use rt::{KERNEL_RT_FORMAT, RtFlow, RtStep, RtStepKind};

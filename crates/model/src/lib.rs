@@ -80,9 +80,9 @@ pub use kernel_source::{
     AppliedSeries, BisectReport, BisectStep, BisectVerdict, BuildEnd, BuildReport, BuiltKernel,
     ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit, FailedHunk, KERNEL_BISECT_FORMAT,
     KERNEL_BUILD_FORMAT, KERNEL_CONFIG_DIFF_FORMAT, KERNEL_CONFIG_FORMAT, KERNEL_PATCH_FORMAT,
-    KERNEL_REBASE_FORMAT, KERNEL_STOCK_FORMAT, KernelImage, KernelModel, KernelSource, KernelStock,
-    PatchOutcome, PatchReport, PatchResult, PatchedTree, RebaseConflict, RebaseReport, RebaseState,
-    SourceOrigin, UnmetOption,
+    KERNEL_REBASE_FORMAT, KERNEL_RT_FORMAT, KERNEL_STOCK_FORMAT, KernelImage, KernelModel,
+    KernelSource, KernelStock, PatchOutcome, PatchReport, PatchResult, PatchedTree, RebaseConflict,
+    RebaseReport, RebaseState, RtFlow, RtStep, RtStepKind, SourceOrigin, UnmetOption,
 };
 pub use latency_test::{
     Band, BandComparison, BandVerdict, LATENCY_TEST_FORMAT, LatencyCell, LatencyRun, LatencyTest,

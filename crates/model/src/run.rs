@@ -18,6 +18,7 @@ use crate::host::HostFacts;
 use crate::origin::Origin;
 use crate::requirement::RequirementResult;
 use crate::spec::RunSpec;
+use crate::tasks::TasksRun;
 use crate::units::Nanos;
 use crate::watch::Watched;
 
@@ -98,6 +99,9 @@ pub struct RunRecord {
     /// What was seen of a program's threads. Absent where none were watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Box<Watched>>,
+    /// What was seen of a task set that ran, next to its analysis. Absent where none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Box<TasksRun>>,
     /// What each load did during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<LoadRecord>,

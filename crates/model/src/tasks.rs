@@ -4,12 +4,17 @@
 //! Sets of periodic tasks, and what analysis shows of their deadlines.
 
 mod check;
+mod run;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::check::{
     Admission, AppliedTest, Interference, Partition, PartitionMethod, PartitionedCpu, SetVerdict,
     TASKS_CHECK_FORMAT, TaskBound, TaskVerdict, TasksCheck,
+};
+pub use self::run::{
+    Assumption, Broke, BrokeCount, CriticalSlice, JobAboveBound, TaskSeen, TasksPlan, TasksRun,
+    WindowJob, WorstWindow,
 };
 use crate::cpu::CpuSet;
 use crate::units::Nanos;

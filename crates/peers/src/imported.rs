@@ -226,6 +226,7 @@ impl Imported {
                 ..figures(&total)
             },
             watched: None,
+            tasks: None,
             threshold: None,
             precision: Vec::new(),
             setup: None,

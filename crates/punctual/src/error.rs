@@ -273,6 +273,15 @@ fn hints(err: &MeasureError) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let MeasureError::TaskPolicy { policy, .. } = err
+        && matches!(policy, punctual_model::Policy::Deadline { .. })
+    {
+        hints.push(
+            "the kernel admits SCHED_DEADLINE only for tasks that may use all CPUs of their root domain, so without \
+             `cpus` in the set, and only while bandwidth is left: `punctual tasks check` computes that"
+                .to_owned(),
+        );
+    }
     if let MeasureError::Unsupported { hint, .. } = err {
         hints.extend(hint.clone());
     }

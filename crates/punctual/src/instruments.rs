@@ -14,6 +14,7 @@ mod noise;
 mod pi;
 mod release;
 mod request;
+mod tasks;
 mod wakeup;
 #[cfg(feature = "workbench")]
 mod watch;
@@ -90,6 +91,8 @@ instruments! {
     Io = io::IoArgs,
     /// Measure which iterations of a computing real-time thread miss their deadline, and what took the time
     Deadline = deadline::DeadlineArgs,
+    /// Run a task set: response times, missed deadlines, and which assumption broke where a bound did not hold
+    Tasks = tasks::TasksArgs,
     /// Watch a program's own threads, unchanged: where the time of each cycle goes, and who made late ones late
     Watch = watch::WatchArgs if "workbench",
     /// Measure the gaps that a busy loop sees on a CPU, and the kernel's counts of interrupts and switches
@@ -111,6 +114,19 @@ impl Instrument {
     #[cfg(feature = "workbench")]
     pub(crate) const fn watches(&self) -> bool {
         matches!(self, Self::Watch(_)) || self.common().explain
+    }
+
+    /// Returns what a guest with this number of CPUs gets in addition to the options: what they refer to is here.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn for_guest(
+        &self,
+        home: Option<&Path>,
+        cpus: u32,
+    ) -> Result<Vec<String>, CliError> {
+        match self {
+            Self::Tasks(args) => tasks::for_guest(home, args, cpus),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Measures `cpus` where none were named.

@@ -42,6 +42,8 @@ mod output;
 #[cfg(feature = "workbench")]
 mod pages;
 mod recording;
+#[cfg(feature = "workbench")]
+mod sets;
 mod signals;
 #[cfg(feature = "workbench")]
 mod tuning;

@@ -34,6 +34,7 @@ mod series;
 mod several_kinds;
 mod study;
 mod study_tables;
+mod task_runs;
 mod tasks;
 mod too_short;
 mod tuning;

@@ -56,6 +56,7 @@ fn asked() -> ComparisonRequest {
         options: Options::default(),
         requirements: vec!["p99 <= 50us".parse().unwrap()],
         in_blocks: true,
+        earlier: None,
     }
 }
 

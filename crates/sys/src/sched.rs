@@ -25,10 +25,13 @@ pub fn set_policy(policy: Policy) -> io::Result<()> {
 ///
 /// Fails as [`set_policy`] does, and with `ESRCH` when there is no such thread.
 pub fn set_policy_of(tid: i32, policy: Policy) -> io::Result<()> {
-    let attr = to_attr(policy);
+    set_attr_of(tid, &to_attr(policy))
+}
+
+fn set_attr_of(tid: i32, attr: &libc::sched_attr) -> io::Result<()> {
     // SAFETY: `attr` is a live `sched_attr` whose `size` field is its own size, so the kernel
     // reads only within it; a number that is no thread is refused; flags must be zero.
-    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) };
+    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const *attr, 0) };
     match rc {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -42,6 +45,10 @@ pub fn set_policy_of(tid: i32, policy: Policy) -> io::Result<()> {
 /// Fails with `ESRCH` when there is no such thread, and with `InvalidData` on a policy that this
 /// program does not know.
 pub fn policy_of(tid: i32) -> io::Result<Policy> {
+    from_attr(&attr_of(tid)?)
+}
+
+fn attr_of(tid: i32) -> io::Result<libc::sched_attr> {
     let mut attr = zeroed();
     // SAFETY: the kernel writes at most the given size, which is that of `attr`; flags are zero.
     let rc = unsafe {
@@ -53,10 +60,33 @@ pub fn policy_of(tid: i32) -> io::Result<Policy> {
             0,
         )
     };
-    if rc != 0 {
-        return Err(io::Error::last_os_error());
+    match rc {
+        0 => Ok(attr),
+        _ => Err(io::Error::last_os_error()),
     }
-    from_attr(&attr)
+}
+
+/// Makes the calling thread a `SCHED_DEADLINE` thread whose deadline comes before the end of its period.
+///
+/// # Errors
+///
+/// Fails as [`set_policy`] does, and with `EINVAL` unless runtime <= deadline <= period.
+pub fn set_deadline(runtime: Nanos, deadline: Nanos, period: Nanos) -> io::Result<()> {
+    let mut attr = to_attr(Policy::Deadline { runtime, period });
+    attr.sched_deadline = deadline.get();
+    set_attr_of(0, &attr)
+}
+
+/// Reads the deadline of the calling thread, from the beginning of its period; nothing unless it is a `SCHED_DEADLINE`
+/// thread.
+///
+/// # Errors
+///
+/// Fails as [`policy_of`] does.
+pub fn deadline() -> io::Result<Option<Nanos>> {
+    let attr = attr_of(0)?;
+    let is_deadline = attr.sched_policy.cast_signed() == libc::SCHED_DEADLINE;
+    Ok(is_deadline.then(|| Nanos::new(attr.sched_deadline)))
 }
 
 /// Makes the calling thread an ordinary one, if it is a real-time thread, and returns what it was.

@@ -13,6 +13,7 @@ pub mod audsley;
 mod blocking;
 pub mod bounds;
 mod check;
+mod critical;
 pub mod demand;
 pub mod edf_response;
 mod error;
@@ -28,5 +29,6 @@ mod work;
 
 pub use admission::Limits;
 pub use check::check;
+pub use critical::critical_instant;
 pub use error::TaskSetError;
 pub use work::{Effort, HORIZON, LONGEST, Load, MOST_TASKS, Work, hyperperiod, load};

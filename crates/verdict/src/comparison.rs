@@ -8,6 +8,7 @@
 //! between the groups.
 
 pub mod answer;
+mod earlier;
 mod error;
 pub mod experiment;
 pub(crate) mod grounds;
@@ -77,6 +78,8 @@ pub struct ComparisonRequest {
     pub requirements: Vec<Requirement>,
     /// Whether runs are compared inside the blocks that their tags name.
     pub in_blocks: bool,
+    /// Earlier runs, which say how much runs vary. Without, the runs of the groups say so themselves.
+    pub earlier: Option<GroupInput>,
 }
 
 impl Default for ComparisonRequest {
@@ -86,6 +89,7 @@ impl Default for ComparisonRequest {
             options: Options::default(),
             requirements: Vec::new(),
             in_blocks: true,
+            earlier: None,
         }
     }
 }
@@ -193,7 +197,11 @@ pub fn compare(
     // Nothing drifts in virtual time: all arrangements of the runs are as probable, and a block is no pair.
     let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
     let blocks = in_blocks.then(|| blocks(&groups)).flatten();
-    let results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
+    let mut results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
+    let by_earlier = match &asked.earlier {
+        Some(earlier) => Some(earlier::judge(&mut results, &groups, earlier, asked)?),
+        None => None,
+    };
     let requirements = asked.requirements.iter().flat_map(|requirement| {
         groups.iter().map(|group| GroupRequirement {
             group: group.name.clone(),
@@ -208,8 +216,12 @@ pub fn compare(
     });
     let requirements = requirements.collect();
     let tests = results.iter().filter(|result| result.p.is_some()).count();
-    let method = method("permutation", &asked.options, tests as u64);
-    let remarks = remarks::remarks(&remarks::Compared {
+    let test = match &by_earlier {
+        Some(_) => "earlier",
+        None => "permutation",
+    };
+    let method = method(test, &asked.options, tests as u64);
+    let mut remarks = remarks::remarks(&remarks::Compared {
         groups: &groups,
         table: &table,
         results: &results,
@@ -217,6 +229,11 @@ pub fn compare(
         in_blocks,
         blocks: blocks.as_ref(),
     });
+    if let Some(by_earlier) = by_earlier {
+        // One run says something of others where it is known how much runs vary.
+        remarks.retain(|remark| remark.id != "one-run");
+        remarks.extend(by_earlier);
+    }
     let compared = groups
         .into_iter()
         .enumerate()

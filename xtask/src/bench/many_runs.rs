@@ -195,6 +195,7 @@ fn record(id: String, histogram: &LatencyHistogram, side: &str, started: String)
         }],
         total,
         watched: None,
+        tasks: None,
         threshold: None,
         precision: Vec::new(),
         setup: None,

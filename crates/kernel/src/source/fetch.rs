@@ -15,7 +15,7 @@ use punctual_sys::PathError;
 
 use super::checksum::{compare, take};
 use super::error::FetchError;
-use super::kernel_store::{KernelStore, StoredKind};
+use super::kernel_store::{KernelStore, StoredKind, make_private};
 use super::tree::Tree;
 use super::wanted::WantedSource;
 use crate::tool::{Long, ToolError, command, run};
@@ -69,6 +69,24 @@ pub fn fetch(
         WantedSource::Git { address, reference } => fetch.git(address, reference.as_deref()),
         WantedSource::Directory(path) => fetch.directory(path),
     }
+}
+
+/// Copies the source in `from` to `to`, which is made anew: what is patched must be nobody else's.
+///
+/// # Errors
+///
+/// Fails as cp(1) does.
+pub fn copy(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), FetchError> {
+    if to.exists() {
+        // Of a copy that was not finished.
+        fs::remove_dir_all(to).map_err(PathError::at("remove", to))?;
+    }
+    make_private(to)?;
+    let mut cp = Long::new("cp");
+    cp.command
+        .args(["--archive", "--reflink=auto", "--"])
+        .args([&from.join("."), to]);
+    Ok(cp.run(stop, |_| {})?)
 }
 
 pub(super) struct Fetch<'a> {

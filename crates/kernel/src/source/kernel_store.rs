@@ -2,7 +2,7 @@
 // Copyright (c) The Punctual developers
 
 //! The store of kernels: `sources/NAME/{source.json, tree/}`, `images/NAME/{image.json, boot/}`,
-//! `builds/NAME/{build.json, obj/, ...}`.
+//! `builds/NAME/{build.json, obj/, ...}`, `flows/NAME/{flow.json, source/}`.
 //!
 //! What is fetched is put together below a name that begins with a dot and renamed when it is whole.
 
@@ -11,7 +11,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use punctual_model::{BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock};
+use punctual_model::{
+    BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, RtFlow,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -37,17 +39,20 @@ pub enum StoredKind {
     Image,
     /// A build.
     Build,
+    /// From a source to a comparison, step by step.
+    Flow,
 }
 
 impl StoredKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Source, Self::Image, Self::Build];
+    pub const ALL: [Self; 4] = [Self::Source, Self::Image, Self::Build, Self::Flow];
 
     const fn directory(self) -> &'static str {
         match self {
             Self::Source => "sources",
             Self::Image => "images",
             Self::Build => "builds",
+            Self::Flow => "flows",
         }
     }
 
@@ -56,6 +61,7 @@ impl StoredKind {
             Self::Source => "source.json",
             Self::Image => "image.json",
             Self::Build => "build.json",
+            Self::Flow => "flow.json",
         }
     }
 
@@ -65,6 +71,7 @@ impl StoredKind {
             Self::Source => "source",
             Self::Image => "image",
             Self::Build => "build",
+            Self::Flow => "flow",
         }
     }
 }
@@ -242,6 +249,25 @@ impl KernelStore {
     /// Fails where it is damaged.
     pub fn build(&self, name: &str) -> Result<Option<BuiltKernel>, KernelStoreError> {
         self.read(StoredKind::Build, name)
+    }
+
+    /// Returns the flow of a name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it is damaged.
+    pub fn flow(&self, name: &str) -> Result<Option<RtFlow>, KernelStoreError> {
+        self.read(StoredKind::Flow, name)
+    }
+
+    /// Writes what a flow has done, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the file cannot be written.
+    pub fn keep_flow(&self, flow: &RtFlow) -> Result<(), KernelStoreError> {
+        make_private(&self.place(StoredKind::Flow, &flow.name)?)?;
+        self.write(StoredKind::Flow, &flow.name, flow)
     }
 
     /// Returns the image that boots and its configuration, of the build or image of this name.

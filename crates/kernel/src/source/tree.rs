@@ -14,6 +14,9 @@ use crate::tool::{command, run};
 /// Where in a Makefile its version is: that of 6.12 has it in its first 200 bytes.
 const HEAD: u64 = 64 << 10;
 
+/// No architecture's Kconfig is longer.
+const KCONFIG: u64 = 1 << 20;
+
 /// A source tree of Linux.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tree {
@@ -70,6 +73,22 @@ impl Tree {
             version,
             machine: std::env::consts::ARCH.to_owned(),
         })
+    }
+
+    /// The first version that has `PREEMPT_RT` for x86-64 and arm64 without a patch.
+    pub const REALTIME: (u32, u32) = (6, 12);
+
+    /// Whether it has `PREEMPT_RT` for this machine: by its version, or by a patch that somebody applied.
+    pub fn has_realtime(&self) -> bool {
+        let mut numbers = self.version.split(['.', '-']).map(str::parse::<u32>);
+        if let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next())
+            && (major, minor) >= Self::REALTIME
+        {
+            return true;
+        }
+        let kconfig = self.path.join("arch").join(self.srcarch()).join("Kconfig");
+        let text = read_head(&kconfig, KCONFIG).unwrap_or_default();
+        String::from_utf8_lossy(&text).contains("select ARCH_SUPPORTS_RT")
     }
 
     /// Returns the directory below `arch` for this machine.

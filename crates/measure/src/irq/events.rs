@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use punctual_model::{Clock, CpuSet, Nanos, Sample, Setup};
+use punctual_model::{Clock, Nanos, Sample, Setup};
 use punctual_sys::clock;
 use punctual_sys::timer::{Errno, Nanosleep};
-use punctual_sys::tracefs::{Instance, Losses, PageLayout, Records, Tracefs, TracefsError};
+use punctual_sys::tracefs::{Tracefs, TracefsError};
 use rtrb::{Consumer, RingBuffer};
 
 use super::blocks::Blocks;
@@ -24,6 +24,7 @@ use crate::cyclic::{self, Counts, Cycle, Shared, WakeBy};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame, HEAD_START};
 use crate::stream::ring_slots;
+use crate::trace::{self, Reader};
 
 /// Time after tracing was switched, in which the kernel patches its code on all CPUs. What is
 /// measured then is in no figure.
@@ -34,9 +35,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Bytes of trace buffer for each CPU: seconds of records at an interval of a millisecond.
 const BUFFER_KIB: u32 = 1_024;
-
-/// All trace buffers together.
-const ALL_BUFFERS_KIB: u32 = 256 * 1_024;
 
 /// The measuring threads, as seen from outside.
 struct Sleepers {
@@ -112,8 +110,8 @@ pub(super) fn run(
     tracer.mark()?;
     let ledger = Ledger {
         samples: sleepers.lost(),
-        records: tracer.losses()?.all(),
-        read: tracer.records,
+        records: tracer.reader.lost()?.records,
+        read: tracer.reader.records(),
         marks: tracer.marks.clone(),
     };
     let options = [
@@ -123,7 +121,7 @@ pub(super) fn run(
     ];
     frame.last(judge.progress());
     let lacking = tracer.probe.lacking();
-    tracer.instance.remove().map_err(TracefsError::Use)?;
+    tracer.reader.remove()?;
     let mut found = judge.conclude(&ledger);
     found.findings.splice(0..0, lacking);
     found.options = options.into();
@@ -251,76 +249,49 @@ impl Sleepers {
 
 /// Our tracing instance and what was read from it.
 struct Tracer {
-    instance: Instance,
+    reader: Reader,
     probe: Probe,
-    layout: PageLayout,
-    page: Vec<u8>,
-    cpus: CpuSet,
     moments: Vec<Moment>,
-    records: u64,
     marks: Marks,
 }
 
 impl Tracer {
     fn new(frame: &Frame<'_>, tracefs: &Tracefs, probe: Probe) -> Result<Self, MeasureError> {
         let sys = frame.sys();
-        let layout = tracefs.page_layout()?;
         // A timer of an isolated CPU may expire on another one, so all CPUs are recorded.
-        let cpus: CpuSet = sys
-            .fact("/sys/devices/system/cpu/online")
-            .unwrap_or_else(|| frame.setup().cpus.clone());
-        let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1);
-        let mut tracer = Self {
-            instance: tracefs
-                .instance(&leftover::name(sys))
-                .map_err(TracefsError::Use)?,
-            probe,
-            layout,
-            page: vec![0; layout.bytes()],
-            cpus,
-            moments: Vec::new(),
-            records: 0,
-            marks: Marks::default(),
-        };
-        let cpus = tracer.cpus.clone();
-        tracer
-            .set_up(&cpus, BUFFER_KIB.min(ALL_BUFFERS_KIB / count).max(64))
+        let cpus = trace::cpus(sys)?;
+        let kib = trace::buffer_kib(BUFFER_KIB, &cpus);
+        let reader = Reader::new(tracefs, &leftover::name(sys), &cpus, kib)?;
+        let set_up = reader.instance().trace_only(&cpus);
+        set_up
+            .and_then(|()| probe.prepare(reader.instance()))
             .map_err(TracefsError::Use)?;
-        Ok(tracer)
-    }
-
-    fn set_up(&mut self, cpus: &CpuSet, kib: u32) -> Result<(), punctual_sys::SysError> {
-        // The clock of the threads' deadlines and readings.
-        self.instance.write("trace_clock", "mono")?;
-        self.instance.trace_only(cpus)?;
-        self.probe.prepare(&self.instance)?;
-        self.instance.open_buffers(cpus, kib)
+        Ok(Self {
+            reader,
+            probe,
+            moments: Vec::new(),
+            marks: Marks::default(),
+        })
     }
 
     fn switch(&self, on: bool) -> Result<(), MeasureError> {
         Ok(self
             .probe
-            .switch(&self.instance, on)
+            .switch(self.reader.instance(), on)
             .map_err(TracefsError::Use)?)
     }
 
     /// Takes in what is in the buffers.
     fn read(&mut self) -> Result<(), MeasureError> {
-        for buffer in self.instance.buffers() {
-            let cpu = buffer.cpu;
-            while let Some(page) = buffer.read(&mut self.page).map_err(MeasureError::Trace)? {
-                for record in Records::of(page, self.layout).into_iter().flatten() {
-                    self.records += 1;
-                    self.moments.extend(self.probe.read(cpu, &record));
-                }
-            }
-        }
-        Ok(())
+        let (probe, moments) = (&self.probe, &mut self.moments);
+        self.reader.read(false, |cpu, record| {
+            moments.extend(probe.read(cpu, record));
+        })
     }
 
     /// Writes marks into the trace, between readings of the clock.
     fn mark(&mut self) -> Result<(), MeasureError> {
-        let brackets = Marks::write(&self.instance)?;
+        let brackets = Marks::write(self.reader.instance())?;
         self.read()?;
         let mut marks: Vec<&Moment> = self
             .moments
@@ -331,13 +302,5 @@ impl Tracer {
         self.marks.add(&brackets, marks.iter().map(|m| m.time));
         self.moments.clear();
         Ok(())
-    }
-
-    fn losses(&self) -> Result<Losses, MeasureError> {
-        let mut all = Losses::default();
-        for cpu in self.cpus.iter() {
-            all = all + self.instance.losses(cpu).map_err(TracefsError::Use)?;
-        }
-        Ok(all)
     }
 }

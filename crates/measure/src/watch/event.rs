@@ -10,18 +10,18 @@ use super::who::{Name, Names, Tid};
 
 /// One event, on the monotonic clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Event {
+pub(crate) struct Event {
     /// Time in ns.
-    pub(super) time: u64,
-    pub(super) cpu: CpuId,
+    pub(crate) time: u64,
+    pub(crate) cpu: CpuId,
     /// The thread that had the CPU.
-    pub(super) pid: Tid,
-    pub(super) what: What,
+    pub(crate) pid: Tid,
+    pub(crate) what: What,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum What {
+pub(crate) enum What {
     /// The CPU goes from one thread to the next.
     Switch {
         prev_state: u32,
@@ -56,6 +56,8 @@ pub(super) enum What {
     SoftirqEntry { vec: u8 },
     /// It ends.
     SoftirqExit,
+    /// A soft interrupt is asked for.
+    SoftirqRaise { vec: u8 },
     /// A timer is set.
     TimerStart {
         timer: u64,
@@ -87,7 +89,7 @@ pub(super) enum What {
 
 /// Which of two instances an event is recorded in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Of {
+pub(crate) enum Of {
     /// All threads of the machine.
     All,
     /// The watched threads alone; of switches and wake-ups also those by others of them.
@@ -96,11 +98,11 @@ pub(super) enum Of {
 
 /// What a kernel may lack, and what is not seen then.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    pub(super) event: &'static str,
-    pub(super) of: Of,
+pub(crate) struct Wanted {
+    pub(crate) event: &'static str,
+    pub(crate) of: Of,
     /// What is not known without it. An event without one must be there.
-    pub(super) without: Option<&'static str>,
+    pub(crate) without: Option<&'static str>,
     read: fn(&Layout, &[u8], &mut Names) -> Option<What>,
     fields: &'static [&'static str],
 }
@@ -178,8 +180,18 @@ const OF_X86: [Wanted; 14] = vectors! {
     "irq_vectors/thermal_apic_entry", "irq_vectors/thermal_apic_exit", "thermal interrupt";
 };
 
+/// What tells when a soft interrupt was asked for.
+const RAISE: &str = "irq/softirq_raise";
+
+impl Wanted {
+    /// Whether it says something of interrupts alone, and nothing of threads.
+    pub(crate) fn is_for_devices(&self) -> bool {
+        self.event == RAISE
+    }
+}
+
 /// The events of every kernel.
-const OF_ALL: [Wanted; 22] = [
+const OF_ALL: [Wanted; 23] = [
     Wanted {
         event: "sched/sched_switch",
         of: Of::All,
@@ -287,6 +299,17 @@ const OF_ALL: [Wanted; 22] = [
         without: Some("soft interrupts"),
         read: |_, _, _| Some(What::SoftirqExit),
         fields: &[],
+    },
+    Wanted {
+        event: RAISE,
+        of: Of::All,
+        without: Some("when a soft interrupt was asked for"),
+        read: |l, r, _| {
+            Some(What::SoftirqRaise {
+                vec: u8::try_from(l.number(0, r)?).ok()?,
+            })
+        },
+        fields: &["vec"],
     },
     Wanted {
         event: "timer/hrtimer_start",
@@ -416,7 +439,7 @@ fn waking(l: &Layout, r: &[u8], names: &mut Names) -> Option<What> {
 
 /// The events that this kernel has, and how their records are laid out.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     /// By the events' numbers.
     known: Vec<Option<(Wanted, Layout)>>,
     pid: Field,
@@ -427,17 +450,21 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Finds what the kernel has.
+    /// Finds what the kernel has of the events that `choose` picks.
     ///
     /// # Errors
     ///
     /// Fails where an event is missing without which nothing can be said, or one is described in a way that is not
     /// understood.
-    pub(super) fn of(tracefs: &Tracefs) -> Result<Self, TracefsError> {
+    pub(crate) fn of(
+        tracefs: &Tracefs,
+        choose: impl Fn(&Wanted) -> bool,
+    ) -> Result<Self, TracefsError> {
         let mut known: Vec<Option<(Wanted, Layout)>> = Vec::new();
         let (mut chosen, mut lacking) = (Vec::new(), Vec::new());
         let mut pid = None;
-        for wanted in OF_ALL.iter().chain(&OF_X86).copied() {
+        let wanted = OF_ALL.iter().chain(&OF_X86);
+        for wanted in wanted.filter(|wanted| choose(wanted)).copied() {
             let event = wanted.event;
             if wanted.without.is_some() && !tracefs.has_event(event) {
                 lacking.push(wanted);
@@ -469,27 +496,27 @@ impl Decoder {
     }
 
     /// Knows the event at a function of the program by its number.
-    pub(super) const fn learn_probe(&mut self, id: u16) {
+    pub(crate) const fn learn_probe(&mut self, id: u16) {
         self.probe = Some(id);
     }
 
     /// Returns the events that are recorded.
-    pub(super) fn chosen(&self) -> &[Wanted] {
+    pub(crate) fn chosen(&self) -> &[Wanted] {
         &self.chosen
     }
 
     /// Returns the events that this kernel lacks.
-    pub(super) fn lacking(&self) -> &[Wanted] {
+    pub(crate) fn lacking(&self) -> &[Wanted] {
         &self.lacking
     }
 
     /// Whether `event` is recorded.
-    pub(super) fn has(&self, event: &str) -> bool {
+    pub(crate) fn has(&self, event: &str) -> bool {
         self.chosen.iter().any(|wanted| wanted.event == event)
     }
 
     /// Reads a record of `cpu`; nothing where it is of another event.
-    pub(super) fn read(&self, cpu: CpuId, record: &Record<'_>, names: &mut Names) -> Option<Event> {
+    pub(crate) fn read(&self, cpu: CpuId, record: &Record<'_>, names: &mut Names) -> Option<Event> {
         let id = record.id()?;
         let what = if self.probe == Some(id) {
             What::Probe

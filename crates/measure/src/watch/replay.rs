@@ -263,6 +263,8 @@ impl Replay {
             }
             What::IrqExit => self.pop(time, cpu, Nest::Irq),
             What::VectorExit => self.pop(time, cpu, Nest::Vector),
+            // Says nothing of who has the CPU.
+            What::SoftirqRaise { .. } => {}
             What::SoftirqExit => self.pop(time, cpu, Nest::Softirq),
             What::TimerExit => self.pop(time, cpu, Nest::Timer),
             What::TimerStart {

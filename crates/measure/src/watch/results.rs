@@ -8,13 +8,14 @@ use punctual_model::{Better, Check, Figure, Finding, Nanos, Policy, Series};
 
 use super::basis::Basis;
 use super::cycle::{Cause, Phase};
-use super::source::{Lost, Source};
+use super::source::Source;
 use super::tally::{self, Tally};
 use super::thread::{self, Wait};
 use super::who::Tid;
 use super::{Watcher, culprits, words};
 use crate::figures;
 use crate::frame::{Found, Throttling};
+use crate::trace::Lost;
 /// Cycles without which a thread has no figures.
 const FEW: u64 = 2;
 

@@ -6,11 +6,11 @@
 use rustc_hash::FxHashMap;
 
 /// The kernel's number of a thread.
-pub(super) type Tid = i32;
+pub(crate) type Tid = i32;
 
 /// A name that is kept in [`Names`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(super) struct Name(u32);
+pub(crate) struct Name(u32);
 
 /// Names that are kept. More than that many different ones, such as those of processes that name themselves by
 /// counting, are one.
@@ -18,7 +18,7 @@ const KEPT: usize = 1 << 16;
 
 /// The names of all that was seen, each once.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     texts: Vec<String>,
     places: FxHashMap<Vec<u8>, Name>,
     /// The name that was asked for last with each of a few sums of its bytes: a machine switches between the same threads.
@@ -43,10 +43,10 @@ impl Default for Names {
 
 impl Names {
     /// What has no name.
-    pub(super) const UNKNOWN: Name = Name(0);
+    pub(crate) const UNKNOWN: Name = Name(0);
 
     /// Keeps `text`, which may be anything: a thread names itself.
-    pub(super) fn keep(&mut self, text: &[u8]) -> Name {
+    pub(crate) fn keep(&mut self, text: &[u8]) -> Name {
         let mut padded = [0; SHORT];
         let Some(head) = padded.get_mut(..text.len()) else {
             return self.find_or_keep(text);
@@ -91,7 +91,7 @@ impl Names {
     }
 
     /// Returns the text of a name.
-    pub(super) fn text(&self, name: Name) -> &str {
+    pub(crate) fn text(&self, name: Name) -> &str {
         self.texts.get(name.0 as usize).map_or("?", String::as_str)
     }
 }
@@ -141,7 +141,7 @@ impl Who {
 }
 
 /// Names of the soft interrupts, by their numbers (include/linux/interrupt.h).
-pub(super) const SOFTIRQS: [&str; 10] = [
+pub(crate) const SOFTIRQS: [&str; 10] = [
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 ];
 

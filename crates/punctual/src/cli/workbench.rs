@@ -30,8 +30,8 @@ pub use self::experiment::{
 pub use self::fleet::{FleetAction, FleetArgs};
 pub use self::history::{HistoryArgs, HistoryFailOn};
 pub use self::kernel::{
-    GuestOptions, InitramfsArgs, JobsArgs, KernelAction, KernelBootArgs, LatencyFailOn,
-    LatencyTestArgs, MachineArg,
+    GuestOptions, InitramfsArgs, JobsArgs, KernelAction, KernelBootArgs, KernelRtArgs,
+    LatencyFailOn, LatencyTestArgs, MachineArg,
 };
 pub use self::kernel_once::{InstallOnceArgs, KernelStatusArgs, LoaderArg, OncePlace, WatchdogArg};
 pub use self::kernel_source::{

@@ -11,8 +11,8 @@ use punctual_model::{Better, Comparison};
 use punctual_report::document::{Document, Material};
 use punctual_stats::runs::{IntervalMethod, Options};
 use punctual_store::{Store, decode};
-use punctual_verdict::comparison::{ComparisonRequest, compare, published};
-use punctual_verdict::select::{Chosen, groups, read};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, compare, published};
+use punctual_verdict::select::{Chosen, all_of, groups, read};
 
 use crate::cli::{self, CompareArgs, CompareBy, CompareDirection, CompareInterval};
 use crate::error::CliError;
@@ -71,11 +71,17 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         in_blocks: args.interval == CompareInterval::Hierarchical,
     };
     let groups = read(&store, &wanted, &chosen)?;
+    let earlier = match args.earlier.is_empty() {
+        true => None,
+        false => read(&store, &[all_of(&args.earlier)], &chosen)?.pop(),
+    };
+    let earlier = earlier.map(|earlier| without(earlier, &groups));
     let asked = ComparisonRequest {
         metrics,
         options: options(args),
         requirements: cli::under(&args.require, args.burst),
         in_blocks: !args.unpaired,
+        earlier,
     };
     compare(groups, &asked).map_err(|err| {
         let error = CliError::from(err);
@@ -84,6 +90,16 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
             false => error.exiting(Exit::Unjudged),
         }
     })
+}
+
+/// Earlier runs without those that are compared: `--earlier 'nightly-*'` may name them too.
+fn without(mut earlier: GroupInput, groups: &[GroupInput]) -> GroupInput {
+    let compared = |id: &str| {
+        let mut runs = groups.iter().flat_map(|group| &group.runs);
+        runs.any(|run| run.record.id == id)
+    };
+    earlier.runs.retain(|run| !compared(&run.record.id));
+    earlier
 }
 
 fn table(file: &Path, args: &CompareArgs) -> Result<Comparison, CliError> {

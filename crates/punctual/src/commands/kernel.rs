@@ -13,6 +13,7 @@ mod latency_test;
 mod once;
 mod patch;
 mod rebase;
+mod rt;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, Cl
         KernelAction::Boot(args) => boot::run(home, args),
         KernelAction::Initramfs(args) => initramfs::write(args),
         KernelAction::LatencyTest(args) => latency_test::run(home, args),
+        KernelAction::Rt(args) => rt::run(home, args),
         KernelAction::InstallOnce(args) => once::install(home, args),
         KernelAction::Status(args) => once::status(home, args),
         KernelAction::Source(action) => before_boot(home, action),

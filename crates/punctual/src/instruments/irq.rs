@@ -6,8 +6,10 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use punctual_measure::interrupts;
 use punctual_measure::irq::{self, Irq, IrqMethod};
-use punctual_model::Nanos;
+use punctual_measure::watch::LARGEST_BUFFER_KIB;
+use punctual_model::{Nanos, Policy};
 
 use super::request::{self, Request};
 use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, own};
@@ -18,6 +20,23 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 #[command(mut_args(own(&[("duration", "20s", Some("Measure for this time, half of it without tracing"))])))]
 pub struct IrqArgs {
+    /// Measure these interrupts instead: handling time, soft interrupts, woken threads. A device, handler or number of
+    /// /proc/interrupts, a kind of soft interrupt, or `all`
+    #[arg(
+        long,
+        value_name = "NAME|N|all",
+        value_delimiter = ',',
+        conflicts_with_all = ["source", "interval"],
+        help_heading = "Interrupts"
+    )]
+    pub irq: Vec<String>,
+
+    /// With --irq: trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on
+    /// machines with more than 32 CPUs]
+    #[arg(long, value_name = "KIB", requires = "irq", help_heading = "Interrupts",
+          value_parser = clap::value_parser!(u32).range(64..=i64::from(LARGEST_BUFFER_KIB)))]
+    pub buffer: Option<u32>,
+
     /// Method: the timerlat tracer, or Punctual's own threads and trace events
     #[arg(
         long,
@@ -54,6 +73,23 @@ pub enum IrqMethodArg {
 
 /// Measures interrupt latency apart from thread latency as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError> {
+    if !args.irq.is_empty() {
+        let asked = Request::of("interrupts")
+            .samples(&args.sampling)
+            .option("irq", args.irq.join(","));
+        let asked = match args.buffer {
+            Some(kib) => asked.option("buffer-kib", kib),
+            None => asked,
+        };
+        // No thread of ours measures, so none has a policy.
+        let common = CommonArgs {
+            priority: Policy::Other { nice: 0 },
+            ..args.common.clone()
+        };
+        return request::run(home, &common, asked, |frame| {
+            interrupts::run(&args.irq, args.buffer, frame)
+        });
+    }
     args.pace.at_least(Nanos::from_micros(10))?;
     let asked = Request::of("irq")
         .samples(&args.sampling)

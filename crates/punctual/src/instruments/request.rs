@@ -120,7 +120,7 @@ impl Request {
 
 /// Instruments that need the kernel's events for what they measure.
 #[cfg(feature = "workbench")]
-const RECORDS_ITSELF: [&str; 2] = ["irq", "watch"];
+const RECORDS_ITSELF: [&str; 3] = ["irq", "interrupts", "watch"];
 
 /// Measures, records, and prints, with `instrument` in the middle.
 pub(super) fn run(
@@ -227,11 +227,22 @@ fn exit_of(record: &RunRecord) -> Exit {
         Exit::Verdict
     } else if !record.valid {
         Exit::Failed
-    } else if record.requirements.iter().all(RequirementResult::is_met) && !is_missed(record) {
+    } else if record.requirements.iter().all(RequirementResult::is_met)
+        && !is_missed(record)
+        && !is_above_bound(record)
+    {
         Exit::Fine
     } else {
         Exit::Verdict
     }
+}
+
+/// Whether a task took longer than analysis said that it could: what the analysis takes for granted does not hold here.
+fn is_above_bound(record: &RunRecord) -> bool {
+    record
+        .tasks
+        .as_ref()
+        .is_some_and(|run| run.above_bound() > 0)
 }
 
 /// Whether a deadline that was given was missed. What a requirement names the requirement judges, and the

@@ -83,6 +83,7 @@ pub(super) fn to_record(
         tags: job.tags.clone(),
         requirements: Vec::new(),
         watched: found.watched,
+        tasks: found.tasks,
         loads: outcome.loads,
         threshold: found.threshold,
         precision: found.precision,

@@ -16,7 +16,7 @@ use punctual_verdict::claims::at_most;
 
 use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
-use super::{Answer, KeyFigure, Reason, Tone, watched};
+use super::{Answer, KeyFigure, Reason, Tone, task_runs, watched};
 use crate::chart::Validity;
 use crate::clock_or_count::Times;
 use crate::text::{clean, digits, events_of, percent, share, span};
@@ -26,7 +26,7 @@ const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
 
 /// Says what a run says.
 pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
-    let seen = watched::answer(run);
+    let seen = watched::answer(run).or_else(|| task_runs::answer(run, name));
     let of_watched = seen.as_ref().map(|(tone, word, ..)| (*tone, word.clone()));
     let (sentence, figures) = match (seen, run.total.count) {
         (Some((_, _, sentence, figures)), _) => (sentence, figures),

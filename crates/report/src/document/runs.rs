@@ -13,7 +13,7 @@ use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
-use super::{answer, deadline, events, results, series, several_kinds, watched};
+use super::{answer, deadline, events, results, series, several_kinds, task_runs, watched};
 use crate::chart::{Look, Validity};
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
@@ -98,6 +98,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         if instrument == "deadline" {
             blocks.extend(deadline::blocks(ids, &of));
         }
+        blocks.extend(task_runs::blocks(ids, &of));
         blocks.extend(watched::blocks(ids, &of));
         blocks.extend(results::charts(ids, &of));
         if contexts {

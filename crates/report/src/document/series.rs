@@ -83,8 +83,10 @@ fn why(run: &RunRecord, series: &Series, name: &str) -> &'static str {
 
 /// The threads, and all of them together where that says something new.
 fn rows(run: &RunRecord) -> impl Iterator<Item = &Series> {
+    // The total of a run with several kinds of samples may be one of them.
     let total = (run.series.len() != 1).then_some(&run.total);
-    run.series.iter().chain(total.filter(|_| has_figures(run)))
+    let total = total.filter(|total| has_figures(run) && !run.series.contains(total));
+    run.series.iter().chain(total)
 }
 
 /// Whether the total is more than counts: of different kinds of latencies there is no common distribution.

@@ -15,11 +15,7 @@ use crate::text::{digits, percent, span};
 impl Document {
     /// Says whether the tasks of a set meet their deadlines by analysis.
     pub fn of_tasks_check(check: &TasksCheck) -> Self {
-        let (tone, word) = match check.verdict {
-            SetVerdict::Shown => (Tone::Good, "shown by analysis"),
-            SetVerdict::Missed => (Tone::Bad, "not met"),
-            SetVerdict::NotShown => (Tone::Doubtful, "not shown"),
-        };
+        let (tone, word, sentence) = verdict_words(check);
         let mut blocks = vec![Block::Facts(facts(check)), Block::Table(tasks(check))];
         if let Some(admission) = &check.admission {
             blocks.push(Block::Facts(vec![(
@@ -48,11 +44,27 @@ impl Document {
         blocks.push(Block::items(
             assumed.map(|text| ("assumes", format!("{text}."))),
         ));
-        Self::of(&format!("Task set {}", check.set.name), blocks).answering(
-            tone,
-            word,
-            sentence(check),
-        )
+        Self::of(&format!("Task set {}", check.set.name), blocks).answering(tone, word, sentence)
+    }
+}
+
+/// The verdict in a word and in a sentence without its stop.
+pub(super) fn verdict_words(check: &TasksCheck) -> (Tone, &'static str, String) {
+    let (tone, word) = match check.verdict {
+        SetVerdict::Shown => (Tone::Good, "shown by analysis"),
+        SetVerdict::Missed => (Tone::Bad, "not met"),
+        SetVerdict::NotShown => (Tone::Doubtful, "not shown"),
+    };
+    (tone, word, sentence(check))
+}
+
+/// A policy with its priority: `fifo 80`.
+pub(super) fn policy_words(policy: TaskPolicy) -> String {
+    match policy {
+        TaskPolicy::Fifo { priority } => format!("fifo {}", priority.unwrap_or(1)),
+        TaskPolicy::Rr { priority } => format!("rr {}", priority.unwrap_or(1)),
+        TaskPolicy::Deadline { .. } => "deadline".to_owned(),
+        TaskPolicy::Other => "other".to_owned(),
     }
 }
 
@@ -147,16 +159,10 @@ fn tasks(check: &TasksCheck) -> Table {
     let each = check.set.tasks.iter().zip(&check.tasks);
     table = table.with(each.map(|(task, bound)| {
         let us = |ns: u64| digits(float(ns) / 1e3);
-        let policy = match task.policy {
-            TaskPolicy::Fifo { priority } => format!("fifo {}", priority.unwrap_or(1)),
-            TaskPolicy::Rr { priority } => format!("rr {}", priority.unwrap_or(1)),
-            TaskPolicy::Deadline { .. } => "deadline".to_owned(),
-            TaskPolicy::Other => "other".to_owned(),
-        };
         vec![
             task.name.clone(),
             bound.cpus.to_string(),
-            policy,
+            policy_words(task.policy),
             us(task.deadline_ns.get()),
             bound
                 .response_ns

@@ -39,6 +39,7 @@ pub(super) fn method(comparison: &Comparison) -> String {
     let method = &comparison.method;
     let mut parts = vec![match method.test.as_str() {
         "welch" => "Welch's t test of published means".to_owned(),
+        "earlier" => "Student's t test with the deviation of earlier runs".to_owned(),
         _ => test(comparison),
     }];
     if method.tests > 1 {

@@ -59,6 +59,7 @@ pub(crate) fn record(id: Uuid) -> RunRecord {
         }],
         total: series,
         watched: None,
+        tasks: None,
         threshold: None,
         precision: Vec::new(),
         setup: None,

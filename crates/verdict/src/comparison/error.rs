@@ -67,6 +67,12 @@ pub enum CompareError {
         /// The group of that.
         other_group: String,
     },
+    /// Earlier runs that say nothing of the others.
+    #[error("compare runs by earlier ones: {reason}")]
+    Earlier {
+        /// Why.
+        reason: String,
+    },
     /// A figure is not a number.
     #[error("compare runs by {figure}")]
     Value {

@@ -124,6 +124,18 @@ fn side(row: &Row) -> GroupFigure {
     }
 }
 
+/// The verdict of a test that has only a p-value: whether it is `significant`, whether the candidate is `up`, and whether a change
+/// that matters would have been found.
+pub(super) fn by_p(significant: bool, better: Better, up: bool, finds: bool) -> ComparisonVerdict {
+    match (significant, better, up) {
+        (true, Better::Neither, _) => ComparisonVerdict::Different,
+        (true, Better::Lower, true) | (true, Better::Higher, false) => ComparisonVerdict::Worse,
+        (true, ..) => ComparisonVerdict::Better,
+        (false, ..) if finds => ComparisonVerdict::NotDistinguishable,
+        (false, ..) => ComparisonVerdict::TooFewRuns,
+    }
+}
+
 fn result(
     baseline: &Row,
     row: &Row,
@@ -140,18 +152,10 @@ fn result(
         detectable(error.abs(), test.freedom, level, options.power)
     });
     let smallest = smallest.filter(|_| base > 0.0).map(|least| least / base);
-    let verdict = match (adjusted, test) {
-        (Some(p), Some(test)) if p <= options.alpha => match (figure.better, test.difference > 0.0)
-        {
-            (Better::Neither, _) => ComparisonVerdict::Different,
-            (Better::Lower, true) | (Better::Higher, false) => ComparisonVerdict::Worse,
-            _ => ComparisonVerdict::Better,
-        },
-        (Some(_), _) if smallest.is_some_and(|least| least <= options.effect) => {
-            ComparisonVerdict::NotDistinguishable
-        }
-        _ => ComparisonVerdict::TooFewRuns,
-    };
+    let significant = adjusted.is_some_and(|p| p <= options.alpha);
+    let finds = test.is_some() && smallest.is_some_and(|least| least <= options.effect);
+    let up = test.is_some_and(|test| test.difference > 0.0);
+    let verdict = by_p(significant, figure.better, up, finds);
     let variance =
         |row: &Row| row.mean.standard_error.powi(2) * punctual_stats::float(row.mean.runs);
     let more_runs = (verdict == ComparisonVerdict::TooFewRuns && base > 0.0)

@@ -76,6 +76,7 @@ pub(crate) fn run() -> RunRecord {
             ..series(0)
         },
         watched: None,
+        tasks: None,
         threshold: None,
         precision: Vec::new(),
         setup: None,

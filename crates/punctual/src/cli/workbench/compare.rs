@@ -61,12 +61,18 @@ pub struct CompareArgs {
 
     /// Compare machines with each other: all runs that are named, by their machine
     #[arg(long, value_name = "WHAT", value_enum, help_heading = "Groups",
-          conflicts_with_all = ["named", "table", "equivalence", "not_worse", "difference", "require", "unpaired", "interval", "effect", "power"])]
+          conflicts_with_all = ["named", "table", "equivalence", "not_worse", "difference", "require", "unpaired", "interval", "effect", "power", "earlier"])]
     pub by: Option<By>,
 
     /// Also compare runs that failed a check
     #[arg(long, help_heading = "Groups")]
     pub allow_invalid: bool,
+
+    /// Earlier runs of the same machine, measured in the same way, which say how much runs vary: for groups
+    /// of one or two runs (can be repeated)
+    #[arg(long, value_name = "RUNS", help_heading = "Groups",
+          conflicts_with_all = ["by", "table", "equivalence", "not_worse", "interval", "unpaired"])]
+    pub earlier: Vec<String>,
 
     /// Treat runs as independent even if their tags name blocks
     #[arg(long, help_heading = "Groups")]

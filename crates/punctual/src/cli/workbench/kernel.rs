@@ -12,9 +12,9 @@ use punctual_kernel::guest::{Fault, Model};
 use punctual_measure::loads::LoadList;
 use punctual_model::{Bytes, Nanos};
 
-use super::KernelSourceAction;
 use super::compare::Percent;
 use super::{InstallOnceArgs, KernelStatusArgs};
+use super::{KernelConfigWish, KernelSourceAction};
 
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
@@ -23,6 +23,8 @@ pub enum KernelAction {
     Boot(KernelBootArgs),
     /// Compare kernels and preemption models in virtual time: the same result every time, on any host
     LatencyTest(LatencyTestArgs),
+    /// From the source to the verdict: fetch, patch, configure, build, boot, and compare a stock and a real-time kernel
+    Rt(Box<KernelRtArgs>),
     /// Write the initial RAM file system that guests boot with, to boot it another way
     Initramfs(InitramfsArgs),
     /// Boot a kernel once on this machine, which then falls back to its own by itself; or undo that
@@ -210,6 +212,86 @@ pub struct LatencyTestArgs {
     /// Show no progress, only the result
     #[arg(long, short = 'q')]
     pub quiet: bool,
+}
+
+const RT: &str = "\
+Steps: source, stock, patch, config, build, boot, compare. Each is noted in the store when it is done, and the
+same command goes on where it was stopped. The stock kernel is built before the source is patched. Both
+kernels run in guests in virtual time, as with `kernel latency-test`; no kernel is installed.";
+
+/// Options of `kernel rt`
+#[derive(Args, Debug)]
+#[command(after_help = RT, mut_arg("model", |arg| arg.hide(true)))]
+pub struct KernelRtArgs {
+    /// Version of Linux: 6.12, or 5.10.35
+    #[arg(value_name = "VERSION")]
+    pub linux: String,
+
+    /// The source: a name in the store, or what `kernel fetch` takes; with --patch a directory is copied
+    /// [default: the package linux-source-VERSION]
+    #[arg(long, value_name = "WHAT")]
+    pub source: Option<String>,
+
+    /// SHA-256 that the package or tarball must have
+    #[arg(long, value_name = "HEX")]
+    pub sha256: Option<String>,
+
+    /// Real-time patch for a source without PREEMPT_RT (before 6.12): a patch, a directory of patches, or a tarball of one
+    #[arg(long, value_name = "SERIES",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub patch: Option<PathBuf>,
+
+    /// Lines of context that may differ when a hunk is applied
+    #[arg(long, value_name = "LINES", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub fuzz: u8,
+
+    /// Skip patches that do not apply, and apply the others
+    #[arg(long)]
+    pub leave_out: bool,
+
+    /// Name of this flow, its source and its builds in the store [default: rt-VERSION]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Preemption model of the stock kernel: none, voluntary, full, lazy
+    #[arg(long, value_name = "MODEL", default_value = "voluntary")]
+    pub stock: Model,
+
+    /// What both configurations are made of
+    #[command(flatten)]
+    pub wish: KernelConfigWish,
+
+    /// Build even if options differ from what was asked
+    #[arg(long)]
+    pub anyway: bool,
+
+    /// Do not use ccache even if it is installed
+    #[arg(long)]
+    pub no_ccache: bool,
+
+    /// Loads to measure under, one after the other [default: printk:1000,fork,tmpfs] (comma-separated, can be repeated)
+    #[arg(long, value_name = "LOAD", help_heading = "Comparison")]
+    pub load: Vec<LoadList>,
+
+    /// Number of seeds, one boot each
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100), help_heading = "Comparison")]
+    pub seeds: u32,
+
+    /// Samples under each load
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=1_000_000), help_heading = "Comparison")]
+    pub samples: u64,
+
+    /// Number of parallel compilers, and of guests [default: one per CPU]
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: Option<u16>,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+
+    /// Print what was done and found as JSON; the steps go to standard error
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Guests that run at once

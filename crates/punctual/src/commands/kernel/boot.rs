@@ -24,17 +24,30 @@ use crate::signals::StopRequest;
 /// Boots the kernel, and says what it found.
 pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, CliError> {
     let target = target(&kernel_store::image(home, &args.kernel), &args.guest)?;
+    let boot = visited(&target, args, &StopRequest::on_signals()?)?;
+    output::show(&boot, args.json, Document::of_guest_boot)?;
+    Ok(match boot.valid {
+        true => Exit::Fine,
+        false => Exit::Failed,
+    })
+}
+
+/// Boots `target`, and judges what it says.
+pub(super) fn visited(
+    target: &GuestTarget,
+    args: &KernelBootArgs,
+    stop: &StopRequest,
+) -> Result<GuestBoot, CliError> {
     let architecture = guests::architecture(&target.kernel)?;
-    let stop = StopRequest::on_signals()?;
     let host = Host::of(architecture)?;
-    let machine = guests::machine(&host, &target, &stop.flag()).unwrap_or_else(|why| {
+    let machine = guests::machine(&host, target, &stop.flag()).unwrap_or_else(|why| {
         remark(&format!("Without KVM: {why}."));
         Machine::Tcg
     });
-    let design = host.design(&target, machine);
+    let design = host.design(target, machine);
     let mut job = Job::of(Vec::new());
     job.fault = args.fault;
-    let visit = host.visit(&target, &design, &job, &stop.flag())?;
+    let visit = host.visit(target, &design, &job, &stop.flag())?;
     if let Some(path) = &args.log {
         keep(path, &visit.booted.console)?;
     }
@@ -44,7 +57,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, Cl
     let missing = &visit.answer.hello.not_mounted;
     let nanos =
         |time: std::time::Duration| Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    let boot = GuestBoot {
+    Ok(GuestBoot {
         format: GUEST_BOOT_FORMAT.to_owned(),
         kernel: target.kernel.display().to_string(),
         machine: machine.name().to_owned(),
@@ -58,11 +71,6 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, Cl
         guest_ready_ns: Nanos::new(visit.answer.hello.uptime_ns),
         ready_ns: visit.booted.first_result.map(nanos),
         took_ns: nanos(visit.booted.took),
-    };
-    output::show(&boot, args.json, Document::of_guest_boot)?;
-    Ok(match boot.valid {
-        true => Exit::Fine,
-        false => Exit::Failed,
     })
 }
 

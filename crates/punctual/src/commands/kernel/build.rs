@@ -27,17 +27,40 @@ use crate::signals::StopRequest;
 /// Builds what the options ask for.
 pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, CliError> {
     let stock = kernel_store::open(home)?;
-    let source = kernel_store::find(&stock, &args.source)?;
     let stop = StopRequest::on_signals()?;
+    let report = built(&stock, args, &stop)?;
+    show(&report, args.json, Document::of_kernel_builds)?;
+    if !args.json && is_complete(&report) {
+        print(&how_to_boot(&report.builds, &args.matrix))?;
+    }
+    Ok(if is_complete(&report) {
+        Exit::Fine
+    } else {
+        Exit::Failed
+    })
+}
+
+/// Whether everything was built.
+pub(super) fn is_complete(report: &BuildReport) -> bool {
+    report.builds.iter().all(|b| b.end == BuildEnd::Complete)
+}
+
+/// Builds what the options ask for, or goes on with it.
+pub(super) fn built(
+    stock: &KernelStore,
+    args: &KernelBuildArgs,
+    stop: &StopRequest,
+) -> Result<BuildReport, CliError> {
+    let source = kernel_store::find(stock, &args.source)?;
     let mut report = BuildReport {
         format: KERNEL_BUILD_FORMAT.to_owned(),
         builds: Vec::new(),
     };
     let orders = orders(args, &source);
-    let mut shown = Shown::new(args.quiet, &stop, orders.len());
+    let mut shown = Shown::new(args.quiet, stop, orders.len());
     for (name, wish) in orders {
         shown.begin(&name, &source.tree.version);
-        let built = one(&stock, args, &source, name, &wish, (&stop, &shown))?;
+        let built = one(stock, args, &source, name, &wish, (stop, &shown))?;
         let end = built.end;
         report.builds.push(built);
         if end != BuildEnd::Complete {
@@ -45,12 +68,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
         }
     }
     drop(shown);
-    show(&report, args.json, Document::of_kernel_builds)?;
-    if !args.json && report.builds.iter().all(|b| b.end == BuildEnd::Complete) {
-        print(&how_to_boot(&report.builds, &args.matrix))?;
-    }
-    let all = report.builds.iter().all(|b| b.end == BuildEnd::Complete);
-    Ok(if all { Exit::Fine } else { Exit::Failed })
+    Ok(report)
 }
 
 /// Returns the names and configurations of what is to be built.

@@ -244,11 +244,40 @@ pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliE
     Ok(Exit::Fine)
 }
 
-/// Fetches a source or an image.
+/// Fetches a source or an image, and shows it.
 pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit, CliError> {
-    let what = WantedSource::parse(&args.what).map_err(|err| CliError::usage(err.to_string()))?;
+    let what = wanted(&args.what)?;
     let stock = open(home)?;
     let stop = StopRequest::on_signals()?;
+    let fetched = fetched(&stock, &what, args, &stop)?;
+    let mut list = KernelStock {
+        format: punctual_model::KERNEL_STOCK_FORMAT.to_owned(),
+        directory: listed(&stock)?.directory,
+        sources: Vec::new(),
+        images: Vec::new(),
+        builds: Vec::new(),
+        damaged: Vec::new(),
+    };
+    match fetched {
+        Fetched::Source(source) => list.sources.push(source),
+        Fetched::Image(image) => list.images.push(image),
+    }
+    show(&list, args.json, Document::of_kernel_stock)?;
+    Ok(Exit::Fine)
+}
+
+/// Says what a word of the command line means as a source.
+pub(super) fn wanted(what: &str) -> Result<WantedSource, CliError> {
+    WantedSource::parse(what).map_err(|err| CliError::usage(err.to_string()))
+}
+
+/// Fetches what the options name, which is `what`.
+pub(super) fn fetched(
+    stock: &KernelStore,
+    what: &WantedSource,
+    args: &KernelFetchArgs,
+    stop: &StopRequest,
+) -> Result<Fetched, CliError> {
     let options = Options {
         name: args.name.clone(),
         sha256: args.sha256.clone(),
@@ -257,8 +286,8 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
     if std::io::stderr().is_terminal() {
         remark(&format!("Fetching {} ...", args.what));
     }
-    let fetched = source::fetch(&stock, &what, &options, &|| stop.is_set());
-    let fetched = fetched.map_err(|err| {
+    let fetched = source::fetch(stock, what, &options, &|| stop.is_set());
+    fetched.map_err(|err| {
         let hint = match &err {
             FetchError::Stock(KernelStoreError::Taken { .. }) => Some(
                 "give it a different name with --name, or remove the other one with `punctual kernel rm`",
@@ -282,19 +311,5 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
             Some(hint) => error.hint(hint),
             None => error,
         }
-    })?;
-    let mut list = KernelStock {
-        format: punctual_model::KERNEL_STOCK_FORMAT.to_owned(),
-        directory: listed(&stock)?.directory,
-        sources: Vec::new(),
-        images: Vec::new(),
-        builds: Vec::new(),
-        damaged: Vec::new(),
-    };
-    match fetched {
-        Fetched::Source(source) => list.sources.push(source),
-        Fetched::Image(image) => list.images.push(image),
-    }
-    show(&list, args.json, Document::of_kernel_stock)?;
-    Ok(Exit::Fine)
+    })
 }

@@ -44,6 +44,22 @@ const LOADS: &str = "printk:1000,fork,tmpfs";
 
 /// Boots every kernel, compares, and says so.
 pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, CliError> {
+    let result = tested(home, args, StopRequest::on_signals()?, |_| Ok(()))?;
+    if args.json {
+        output::write(|out| json(&result, out))?;
+    } else {
+        print(&output::written(&Document::of_latency_test(&result)))?;
+    }
+    Ok(exit(args, &result))
+}
+
+/// Boots every kernel and compares. `begun` gets the name under which the test can be resumed, before the first boot.
+pub(super) fn tested(
+    home: Option<&Path>,
+    args: &LatencyTestArgs,
+    stop: StopRequest,
+    begun: impl FnOnce(&str) -> Result<(), CliError>,
+) -> Result<LatencyTest, CliError> {
     let kernels = kernels(home, &args.kernels)?;
     let rows = rows(&kernels, &args.model).map_err(refused)?;
     let baseline = args.baseline.as_deref();
@@ -59,7 +75,6 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     let loads = loads(args)?;
     // Before the boots: minutes of work must not end at a file that cannot be written.
     let outputs = Outputs::open(args)?;
-    let stop = StopRequest::on_signals()?;
     let host = Host::of(architecture(&rows)?)?;
     let qemu = host.version()?;
     let store = Store::open(home::find(home)?)?;
@@ -67,6 +82,7 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     let (experiment, mut state) = of_command(&store, "kernel latency-test", resumed, 0, |name| {
         text_of(name, args, &rows, &loads)
     })?;
+    begun(&experiment.name)?;
     let boots = Boots {
         host: &host,
         store: &store,
@@ -94,12 +110,7 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     let cells = cells(&store, &state, &rows, &loads)?;
     let result = result(args, cells, &rows, baseline.as_ref(), (qemu, host.agent()));
     outputs.write(&result)?;
-    if args.json {
-        output::write(|out| json(&result, out))?;
-    } else {
-        print(&output::written(&Document::of_latency_test(&result)))?;
-    }
-    Ok(exit(args, &result))
+    Ok(result)
 }
 
 /// Returns the processors that all kernels are for: instructions of two kinds are no measure for each other.

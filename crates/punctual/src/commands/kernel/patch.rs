@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use punctual_kernel::patch::{self, Limits, Series};
-use punctual_model::{AppliedSeries, PatchOutcome, PatchedTree};
+use punctual_kernel::source::KernelStore;
+use punctual_model::{AppliedSeries, PatchOutcome, PatchReport, PatchedTree};
 use punctual_report::document::Document;
 
 use super::kernel_store::{self, failed, show};
@@ -18,8 +19,29 @@ use crate::signals::StopRequest;
 /// Tries a series, puts it in, and notes that in the store.
 pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, CliError> {
     let stock = kernel_store::open(home)?;
-    let mut source = kernel_store::find(&stock, &args.source)?;
     let stop = StopRequest::on_signals()?;
+    let report = put_in(&stock, args, &stop)?;
+    show(&report, args.json, Document::of_patched)?;
+    Ok(if fails(&report) && !args.leave_out {
+        Exit::Failed
+    } else {
+        Exit::Fine
+    })
+}
+
+/// Whether patches of the series do not apply.
+pub(super) fn fails(report: &PatchReport) -> bool {
+    let mut patches = report.patches.iter();
+    patches.any(|patch| patch.outcome == PatchOutcome::Fails)
+}
+
+/// Tries the series, puts it in where it applies, and notes that in the store.
+pub(super) fn put_in(
+    stock: &KernelStore,
+    args: &KernelPatchArgs,
+    stop: &StopRequest,
+) -> Result<PatchReport, CliError> {
+    let mut source = kernel_store::find(stock, &args.source)?;
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
     let series = Series::read(&args.series, scratch.path(), &|| stop.is_set())
         .map_err(|err| failed(&format!("read the series {}", args.series.display()), err))?;
@@ -48,14 +70,5 @@ pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, C
             .update(known)
             .map_err(|err| failed("note the patches in the store", err))?;
     }
-    show(&report, args.json, Document::of_patched)?;
-    let fails = report
-        .patches
-        .iter()
-        .any(|patch| patch.outcome == PatchOutcome::Fails);
-    Ok(if fails && !args.leave_out {
-        Exit::Failed
-    } else {
-        Exit::Fine
-    })
+    Ok(report)
 }

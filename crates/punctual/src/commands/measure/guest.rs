@@ -53,7 +53,8 @@ pub(super) fn run(
     };
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (json, quiet) = (has(&given, &["--json"]), has(&given, &["--quiet", "-q"]));
-    let arguments = for_guest(&given)?;
+    let mut arguments = for_guest(&given)?;
+    arguments.extend(instrument.for_guest(home, target.cpus)?);
     let stop = StopRequest::on_signals()?;
     let host = Host::of(guests::architecture(&target.kernel)?)?;
     let machine = guests::machine(&host, target, &stop.flag()).map_err(no_clock)?;

@@ -40,6 +40,7 @@
 //! one group were made before all runs of the other.
 
 pub mod bootstrap;
+mod earlier;
 mod lengths;
 mod look;
 mod order;
@@ -51,6 +52,7 @@ mod question;
 mod verdict;
 mod welch;
 
+pub use earlier::{ByEarlier, Spread, by_earlier};
 pub use lengths::{LEAST_BEYOND, LengthFault, Reach, length_fault};
 pub use look::Look;
 pub(crate) use order::trend;

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What each step of `kernel rt` does, with the functions of the verb that does the same alone.
+
+use std::path::{Path, PathBuf};
+
+use punctual_kernel::config::configure;
+use punctual_kernel::guest::Model;
+use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
+use punctual_model::{
+    BandVerdict, Check, KernelModel, Nanos, PatchOutcome, PatchResult, RtStepKind,
+};
+use punctual_sys::SysRoot;
+
+use super::super::{boot, build, config, kernel_store, latency_test, patch};
+use super::Run;
+use crate::cli::{
+    GuestOptions, JobsArgs, KernelBootArgs, KernelBuildArgs, KernelConfigWish, KernelFetchArgs,
+    KernelPatchArgs, LatencyTestArgs, MachineArg,
+};
+use crate::error::CliError;
+use kernel_store::{FoundSource, failed};
+
+/// Time after which a boot is given up, by this machine's clock.
+const BOOT_LIMIT: Nanos = Nanos::from_secs(600);
+
+impl Run<'_> {
+    /// Does a step, and returns what it did.
+    pub(super) fn carry_out(&mut self, step: RtStepKind) -> Result<String, CliError> {
+        match step {
+            RtStepKind::Source => self.fetch(),
+            RtStepKind::Stock => self.build("stock", self.stock_model()),
+            RtStepKind::Patch => self.patch(),
+            RtStepKind::Config => self.configure(),
+            RtStepKind::Build => self.build("rt", KernelModel::Rt),
+            RtStepKind::Boot => self.boot(),
+            RtStepKind::Compare => self.compare(),
+        }
+    }
+
+    /// Says what of a step that was done is not there any more.
+    pub(super) fn is_lost(&self, step: RtStepKind) -> Option<String> {
+        let build = |kernel| {
+            let name = self.build_name(kernel);
+            let there = self
+                .stock
+                .bootable(&name)
+                .is_ok_and(|(image, _)| image.is_file());
+            (!there).then(|| format!("build {name} is not in the store any more"))
+        };
+        match step {
+            RtStepKind::Source => {
+                let name = self.source_name();
+                let there = self.find().is_ok();
+                (!there).then(|| format!("source {name} is not in the store any more"))
+            }
+            RtStepKind::Stock => build("stock"),
+            RtStepKind::Build => build("rt"),
+            RtStepKind::Boot => self
+                .flow
+                .boot
+                .is_none()
+                .then(|| "its result is missing".to_owned()),
+            RtStepKind::Compare => self
+                .flow
+                .test
+                .is_none()
+                .then(|| "its result is missing".to_owned()),
+            RtStepKind::Patch | RtStepKind::Config => None,
+        }
+    }
+
+    /// The source's name in the store: that of the flow, or the one that was named and stays as it is.
+    fn source_name(&self) -> String {
+        let named = self
+            .args
+            .source
+            .clone()
+            .filter(|_| self.args.patch.is_none());
+        let known = named.filter(|name| self.stock.source(name).is_ok());
+        known.unwrap_or_else(|| self.flow.name.clone())
+    }
+
+    fn find(&self) -> Result<FoundSource, CliError> {
+        kernel_store::find(&self.stock, Path::new(&self.source_name()))
+    }
+
+    fn fetch(&self) -> Result<String, CliError> {
+        let name = self.source_name();
+        if self.stock.source(&name).is_ok() {
+            // Named, or fetched before this program was stopped.
+            let found = self.find()?;
+            self.is_of_version(&found.tree.version)?;
+            return Ok(format!(
+                "Linux {} is in the store as {name}",
+                found.tree.version
+            ));
+        }
+        let default = || format!("linux-source-{}", self.args.linux);
+        let word = self.args.source.clone().unwrap_or_else(default);
+        let wanted = self.wanted(&word)?;
+        let fetch = KernelFetchArgs {
+            what: word,
+            name: Some(name.clone()),
+            sha256: self.args.sha256.clone(),
+            json: false,
+        };
+        match kernel_store::fetched(&self.stock, &wanted, &fetch, &self.stop)? {
+            Fetched::Source(source) => {
+                if let Err(err) = self.is_of_version(&source.version) {
+                    // Of a wrong one nothing is to be found the next time.
+                    drop(self.stock.remove(StoredKind::Source, &name));
+                    return Err(err);
+                }
+                Ok(format!(
+                    "fetched Linux {} from {} as {name}",
+                    source.version, source.from
+                ))
+            }
+            Fetched::Image(image) => {
+                drop(self.stock.remove(StoredKind::Image, &name));
+                Err(CliError::usage(format!(
+                    "--source {}: is an image, not a source",
+                    image.from
+                )))
+            }
+        }
+    }
+
+    /// Returns what is to be fetched. What is patched is a copy: a directory of the user's, or another source of the store,
+    /// stays as it is.
+    fn wanted(&self, word: &str) -> Result<WantedSource, CliError> {
+        let known = self
+            .stock
+            .source(word)
+            .map(|source| PathBuf::from(source.tree));
+        let wanted = match known {
+            Ok(tree) => WantedSource::Directory(tree),
+            Err(_) => kernel_store::wanted(word)?,
+        };
+        let (WantedSource::Directory(tree), true) = (&wanted, self.args.patch.is_some()) else {
+            return Ok(wanted);
+        };
+        let what = format!("copy {}", tree.display());
+        let place = self.stock.place(StoredKind::Flow, &self.flow.name);
+        let copy = place.map_err(|err| failed(&what, err))?.join("source");
+        source::copy(tree, &copy, &|| self.stop.is_set()).map_err(|err| failed(&what, err))?;
+        Ok(WantedSource::Directory(copy))
+    }
+
+    fn is_of_version(&self, found: &str) -> Result<(), CliError> {
+        if self.version.has(found) {
+            return Ok(());
+        }
+        Err(
+            CliError::usage(format!("{}: the source is Linux {found}", self.args.linux))
+                .hint("name the version of the source, or another source with --source"),
+        )
+    }
+
+    fn wish(&self, model: KernelModel) -> KernelConfigWish {
+        KernelConfigWish {
+            model: Some(model),
+            ..self.args.wish.clone()
+        }
+    }
+
+    fn build(&self, kernel: &str, model: KernelModel) -> Result<String, CliError> {
+        let name = self.build_name(kernel);
+        let args = KernelBuildArgs {
+            source: self.source_name().into(),
+            name: Some(name.clone()),
+            wish: self.wish(model),
+            matrix: Vec::new(),
+            jobs: self.args.jobs,
+            no_ccache: self.args.no_ccache,
+            package: false,
+            build_test: None,
+            anyway: self.args.anyway,
+            quiet: self.args.quiet || self.args.json,
+            json: false,
+        };
+        let report = build::built(&self.stock, &args, &self.stop)?;
+        let Some(built) = report
+            .builds
+            .first()
+            .filter(|_| build::is_complete(&report))
+        else {
+            let log = report.builds.first().map_or("", |build| &build.log);
+            let (what, hint) = match self.stop.is_set() {
+                true => ("interrupted", "the same command goes on with it"),
+                false => (
+                    "make failed",
+                    "the same command goes on with it after the cause is removed",
+                ),
+            };
+            return Err(CliError::failed_to(format!(
+                "build {name}: {what}; its output is in {log}"
+            ))
+            .hint(hint));
+        };
+        Ok(format!(
+            "built {} as {name}: base {}, model {model}, {} compiler steps, {} warnings",
+            built.release.as_deref().unwrap_or("a kernel"),
+            built.base,
+            built.steps,
+            built.warnings
+        ))
+    }
+
+    fn patch(&self) -> Result<String, CliError> {
+        let found = self.find()?;
+        let Some(series) = &self.args.patch else {
+            return match found.tree.has_realtime() {
+                true => Ok(format!(
+                    "nothing to apply: PREEMPT_RT is in Linux {}",
+                    found.tree.version
+                )),
+                false => Err(self.needs_patch()),
+            };
+        };
+        let applied = |names: usize, left_out: usize| {
+            let left_out = match left_out {
+                0 => String::new(),
+                n => format!(", {n} left out"),
+            };
+            format!("applied {names} patches of {}{left_out}", series.display())
+        };
+        if let Some(known) = &found.known
+            && let Some(done) = known
+                .patches
+                .iter()
+                .find(|done| Path::new(&done.series) == series)
+        {
+            // Applied before this program was stopped.
+            return Ok(applied(done.applied.len(), done.left_out.len()));
+        }
+        let args = KernelPatchArgs {
+            source: self.source_name().into(),
+            series: series.clone(),
+            dry_run: false,
+            leave_out: self.args.leave_out,
+            fuzz: self.args.fuzz,
+            json: false,
+        };
+        let report = patch::put_in(&self.stock, &args, &self.stop)?;
+        if patch::fails(&report) && !self.args.leave_out {
+            let failing = report
+                .patches
+                .iter()
+                .filter(|patch| patch.outcome == PatchOutcome::Fails);
+            let names: Vec<&str> = failing.map(|patch| patch.name.as_str()).collect();
+            let why = format!(
+                "{} of {} patches do not apply to Linux {}, first {}; the source is unchanged",
+                names.len(),
+                report.patches.len(),
+                found.tree.version,
+                names.first().unwrap_or(&"?")
+            );
+            let hint = format!(
+                "`punctual kernel patch {} {} --dry-run` shows the hunks; --fuzz lets their context differ",
+                self.source_name(),
+                series.display()
+            );
+            return Err(CliError::failed_to(format!("apply {}", series.display()))
+                .because(why)
+                .hint(hint));
+        }
+        let is_out = |patch: &&PatchResult| patch.outcome == PatchOutcome::Fails;
+        let left_out = report.patches.iter().filter(is_out).count();
+        Ok(format!(
+            "{}, {} files changed",
+            applied(report.patches.len() - left_out, left_out),
+            report.files
+        ))
+    }
+
+    /// Makes the configuration apart from the build: what the source does not honour shows before the compilers run.
+    fn configure(&self) -> Result<String, CliError> {
+        let found = self.find()?;
+        let scratch =
+            tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
+        let wish = config::wish(&self.wish(KernelModel::Rt));
+        let made = configure(
+            &found.tree,
+            scratch.path(),
+            &wish,
+            &SysRoot::live(),
+            &|| self.stop.is_set(),
+        );
+        let made = made.map_err(config::not_configured)?;
+        if !made.values.is_on("PREEMPT_RT") {
+            let unmet = made.unmet.iter().find(|option| option.name == "PREEMPT_RT");
+            let why = unmet.map_or("the source does not have the option", |option| &option.why);
+            return Err(
+                CliError::failed_to("configure the kernel: PREEMPT_RT is not set")
+                    .because(why.to_owned()),
+            );
+        }
+        let unmet = match made.unmet.len() {
+            0 => "all as asked".to_owned(),
+            n => format!("{n} not as asked"),
+        };
+        Ok(format!(
+            "PREEMPT_RT is set, with {}; {} options were asked for, {unmet}",
+            made.fragments.join(", "),
+            made.wanted
+        ))
+    }
+
+    fn guest(&self) -> GuestOptions {
+        GuestOptions {
+            virtual_time: true,
+            machine: MachineArg::Auto,
+            append: Vec::new(),
+            model: Some(Model::Rt),
+            cpus: 1,
+            memory: punctual_model::Bytes::new(512 << 20),
+            seed: 1,
+            time_limit: BOOT_LIMIT,
+        }
+    }
+
+    fn boot(&mut self) -> Result<String, CliError> {
+        let args = KernelBootArgs {
+            kernel: self.build_name("rt").into(),
+            guest: self.guest(),
+            log: None,
+            json: false,
+            fault: None,
+        };
+        let image = kernel_store::image(self.home, &args.kernel);
+        let target = boot::target(&image, &args.guest)?;
+        let found = boot::visited(&target, &args, &self.stop)?;
+        let failed: Vec<&Check> = found
+            .checks
+            .iter()
+            .filter(|check| !check.passed())
+            .collect();
+        if let Some(check) = failed.first() {
+            let why = format!("{}: {}", check.id, check.detail);
+            return Err(
+                CliError::failed_to("boot the real-time kernel in virtual time").because(why),
+            );
+        }
+        let model = found.checks.iter().find(|check| check.id == "guest-model");
+        let did = format!(
+            "Linux {} came up: {}; version line {}",
+            found.host.kernel_release.as_deref().unwrap_or("?"),
+            model.map_or("", |check| &check.detail),
+            found.host.kernel_version.as_deref().unwrap_or("?")
+        );
+        self.flow.boot = Some(found);
+        Ok(did)
+    }
+
+    fn compare(&mut self) -> Result<String, CliError> {
+        let stock = match self.is_dynamic() {
+            true => format!(
+                "stock={},model={}",
+                self.build_name("stock"),
+                self.args.stock
+            ),
+            false => format!("stock={}", self.build_name("stock")),
+        };
+        let args = LatencyTestArgs {
+            kernels: vec![stock, format!("rt={}", self.build_name("rt"))],
+            baseline: Some("stock".to_owned()),
+            model: Vec::new(),
+            load: self.args.load.clone(),
+            idle: false,
+            seeds: self.args.seeds,
+            samples: self.args.samples,
+            interval: Nanos::from_millis(1),
+            append: Vec::new(),
+            tolerance: None,
+            fail_on: None,
+            jobs: JobsArgs {
+                jobs: self.args.jobs.map(usize::from),
+            },
+            time_limit: BOOT_LIMIT,
+            resume: self.flow.experiment.clone(),
+            output: None,
+            junit: None,
+            json: false,
+            quiet: self.args.quiet || self.args.json,
+        };
+        let (home, stop) = (self.home, self.stop.clone());
+        let tested = latency_test::tested(home, &args, stop, |name| {
+            self.flow.experiment = Some(name.to_owned());
+            self.keep()
+        });
+        let test = match tested {
+            // The hint of the test names its own command.
+            Err(_) if self.stop.is_set() => {
+                return Err(CliError::failed_to("finish the comparison: interrupted")
+                    .hint("the same command goes on with it"));
+            }
+            tested => tested?,
+        };
+        let count = |verdict| {
+            test.comparisons
+                .iter()
+                .filter(|of| of.verdict == verdict)
+                .count()
+        };
+        let loads: Vec<&str> = test
+            .cells
+            .iter()
+            .filter(|cell| cell.kernel == "stock")
+            .map(|cell| cell.load.as_str())
+            .collect();
+        let unjudged = match count(BandVerdict::Invalid) {
+            0 => String::new(),
+            n => format!(", not to be judged in {n}"),
+        };
+        let did = format!(
+            "measured both under {}, with {} seeds each: real-time better in {} of {} figures, worse in {}{unjudged}",
+            loads.join(", "),
+            test.seeds,
+            count(BandVerdict::Better),
+            test.comparisons.len(),
+            count(BandVerdict::Worse)
+        );
+        self.flow.test = Some(test);
+        Ok(did)
+    }
+}

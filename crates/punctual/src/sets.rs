@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Files of task sets, and what of them only this machine and its store know.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use punctual_model::CpuSet;
+use punctual_model::tasks::{Overheads, TaskSet};
+use punctual_store::Store;
+use punctual_sys::SysRoot;
+use punctual_tasks::file::{Draft, FILE_LIMIT};
+use punctual_tasks::{Limits, TaskSetError, file, observe, rt_app};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::finding::find;
+
+/// Gives the set the overheads that a run observed.
+pub(crate) fn take_overheads(home: &Path, set: &mut TaskSet, run: &str) -> Result<(), CliError> {
+    let run = find(&Store::open_existing(home)?, run)?;
+    let record = run.record();
+    let observed = observe::overheads(record).ok_or_else(|| {
+        CliError::failed_to(format!("take overheads from run {}", record.id))
+            .because(format!("it is of {}, which has no wake-ups", record.instrument))
+            .hint("`punctual measure wakeup` measures wake-ups, and `punctual watch` sees those of a program")
+    })?;
+    let own = std::mem::take(&mut set.overheads);
+    set.overheads = Overheads {
+        switch_ns: own.switch_ns,
+        interrupts: own.interrupts,
+        ..observed
+    };
+    Ok(())
+}
+
+/// Reads a set, and looks up in the store what it says was observed.
+pub(crate) fn read(home: &Path, path: &Path) -> Result<(TaskSet, Vec<String>), CliError> {
+    draft(path)?.resolve(|run| {
+        let run = find(&Store::open_existing(home)?, run)?;
+        let record = run.record();
+        let observed = observe::execution_times(record).ok_or_else(|| {
+            CliError::usage(format!(
+                "{}: run {} is of {}, which observes no execution times",
+                path.display(),
+                record.id,
+                record.instrument
+            ))
+            .hint("`punctual watch` observes those of a program")
+        })?;
+        Ok((record.id.clone(), observed))
+    })
+}
+
+fn draft(path: &Path) -> Result<Draft, CliError> {
+    let name = path.display().to_string();
+    let failed = |err: io::Error| CliError::failed_to(format!("read {name}")).because(err);
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|f| f.take(FILE_LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(|err| failed(err).exiting(Exit::Usage))?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        let reason = format!("{name}: larger than {FILE_LIMIT} bytes, too large for a task set");
+        return Err(CliError::usage(reason));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|err| CliError::usage(format!("{name}: not UTF-8 text: {err}")))?;
+    let is_json = path.extension().is_some_and(|end| end == "json");
+    let read = if is_json { rt_app::parse } else { file::parse };
+    Ok(read(&name, &text)?)
+}
+
+impl From<TaskSetError> for CliError {
+    fn from(err: TaskSetError) -> Self {
+        let text = err.to_string();
+        let error = Self::usage(text);
+        match err {
+            TaskSetError::RtApp { .. } => error.hint(
+                "a set whose name does not end in .json is read as TOML, see docs/formats/tasks.md",
+            ),
+            _ => error,
+        }
+    }
+}
+
+/// What this machine's kernel allows `SCHED_DEADLINE` and real-time tasks.
+pub(crate) fn limits(sys: &SysRoot, machine: &CpuSet) -> Limits {
+    let count = u32::try_from(machine.len()).unwrap_or(u32::MAX);
+    let usual = Limits::usual(count);
+    let number = |name: &str| sys.fact::<i64>(&format!("/proc/sys/kernel/{name}"));
+    let positive = |name: &str, otherwise: u64| {
+        number(name)
+            .and_then(|n| u64::try_from(n).ok())
+            .unwrap_or(otherwise)
+    };
+    let server = |file: &str| {
+        let cpu = machine.iter().next()?;
+        sys.fact::<u64>(&format!(
+            "/sys/kernel/debug/sched/fair_server/cpu{cpu}/{file}"
+        ))
+    };
+    Limits {
+        runtime_us: match number("sched_rt_runtime_us") {
+            Some(runtime) => u64::try_from(runtime).ok(),
+            None => usual.runtime_us,
+        },
+        period_us: positive("sched_rt_period_us", usual.period_us),
+        cpus: count,
+        server_ns: match (server("runtime"), server("period")) {
+            (Some(runtime), Some(period)) => Some((runtime, period)),
+            _ => usual.server_ns.filter(|_| has_server(sys)),
+        },
+        shortest_period_us: positive("sched_deadline_period_min_us", usual.shortest_period_us),
+        longest_period_us: positive("sched_deadline_period_max_us", usual.longest_period_us),
+    }
+}
+
+/// Whether the kernel is one with a server for ordinary threads: 6.12 or later.
+fn has_server(sys: &SysRoot) -> bool {
+    let release: Option<String> = sys.fact("/proc/sys/kernel/osrelease");
+    let mut numbers = release.as_deref().unwrap_or_default().split('.');
+    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
+    (number(), number()) >= (Some(6), Some(12))
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel rt`: each step of the flow, and that it goes on where it was stopped. The trees only look like a kernel; what
+//! their Makefile "builds" is one of the images of `scripts/kernel-images.sh`, so that what boots is real.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::common::{Answer, Home, finish, machine};
+use crate::guests::images;
+use crate::schema::{assert_valid, schema};
+
+const MAKEFILE: &str = r#"VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = 9
+EXTRAVERSION =
+.PHONY: allnoconfig olddefconfig bzImage
+allnoconfig:
+	cp $(KCONFIG_ALLCONFIG) $(O)/.config
+olddefconfig:
+	true
+bzImage:
+	@mkdir -p $(O)/arch/x86/boot $(O)/include/config
+	@echo "  CC      kernel/sched.o"
+	@if grep -q '^CONFIG_PREEMPT_RT=y' $(O)/.config; then cp $${RT:-kernel/sched.c} $(O)/arch/x86/boot/bzImage; \
+	 else cp $${STOCK:-kernel/sched.c} $(O)/arch/x86/boot/bzImage; fi
+	@echo 6.12.9$(LOCALVERSION) > $(O)/include/config/kernel.release
+"#;
+
+const KCONFIG: &str = "config PREEMPT_RT\n\tbool \"rt\"\n";
+
+const PATCH: &str =
+    "--- a/kernel/sched.c\n+++ b/kernel/sched.c\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n";
+
+/// Makes a tree of this minor version of Linux 6.
+fn tree(home: &Home, minor: u32) -> PathBuf {
+    let tree = home.dir().join("linux");
+    fs::create_dir_all(tree.join("kernel")).unwrap();
+    let level = format!("PATCHLEVEL = {minor}");
+    fs::write(
+        tree.join("Makefile"),
+        MAKEFILE.replace("PATCHLEVEL = 12", &level),
+    )
+    .unwrap();
+    fs::write(tree.join("Kconfig"), KCONFIG).unwrap();
+    fs::write(tree.join("kernel/sched.c"), "1\n2\n3\n").unwrap();
+    tree
+}
+
+fn rt(home: &Home, version: &str, source: &Path, more: &[&str]) -> Answer {
+    let source = source.to_str().unwrap();
+    let fixed = [
+        "kernel",
+        "rt",
+        version,
+        "--source",
+        source,
+        "--anyway",
+        "--no-ccache",
+    ];
+    let few = ["--seeds=2", "--samples=300", "--load=fork"];
+    let mut command = home.command(fixed.iter().chain(&few).chain(more));
+    if let Some(images) = machine_images() {
+        command.env("STOCK", images.0).env("RT", images.1);
+    }
+    finish(command)
+}
+
+fn machine_images() -> Option<(PathBuf, PathBuf)> {
+    images().map(|images| (images.dynamic, images.rt))
+}
+
+fn flow(home: &Home, name: &str) -> Value {
+    let path = home
+        .store()
+        .join("kernels/flows")
+        .join(name)
+        .join("flow.json");
+    let text = machine::read(&path).unwrap_or_else(|| panic!("{} is missing", path.display()));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn steps(flow: &Value) -> Vec<&str> {
+    let steps = flow["steps"].as_array().unwrap();
+    steps
+        .iter()
+        .map(|step| step["step"].as_str().unwrap())
+        .collect()
+}
+
+const ALL: [&str; 7] = [
+    "source", "stock", "patch", "config", "build", "boot", "compare",
+];
+
+#[test]
+fn a_source_with_preempt_rt_becomes_two_kernels_and_a_comparison() {
+    if machine_images().is_none() {
+        return;
+    }
+    let home = Home::new();
+    let tree = tree(&home, 12);
+    let answer = rt(&home, "6.12", &tree, &["--json"]);
+    let found = answer.fine().json();
+    assert_valid(&schema("kernel-rt.schema.json"), &found);
+    assert_eq!(steps(&found), ALL);
+    assert_eq!(found["boot"]["valid"], true);
+    assert_eq!(found["boot"]["host"]["preempt_rt"], true);
+    let cells = found["test"]["cells"].as_array().unwrap();
+    let models: Vec<_> = cells
+        .iter()
+        .map(|cell| cell["model"].as_str().unwrap())
+        .collect();
+    assert_eq!(models, ["voluntary", "rt"]);
+    assert!(
+        answer
+            .stderr
+            .contains("nothing to apply: PREEMPT_RT is in Linux 6.12.9"),
+        "{answer:#?}"
+    );
+
+    // Nothing is done twice.
+    let again = rt(&home, "6.12", &tree, &["--json"]);
+    assert_eq!(again.fine().json(), found);
+    assert_eq!(
+        again.stderr.matches("already done").count(),
+        7,
+        "{again:#?}"
+    );
+    let text = rt(&home, "6.12", &tree, &[]);
+    assert!(
+        text.fine()
+            .stdout
+            .contains("7 of 7  compare already done: measured both"),
+        "{text:#?}"
+    );
+
+    // What is gone is made again, and what came of it.
+    home.run(["kernel", "rm", "rt-6.12-rt"]).fine();
+    let again = rt(&home, "6.12", &tree, &["--json"]);
+    assert_eq!(again.fine().json()["test"], found["test"]);
+    assert_eq!(
+        again.stderr.matches("already done").count(),
+        4,
+        "{again:#?}"
+    );
+    assert!(
+        again
+            .stderr
+            .contains("again: build rt-6.12-rt is not in the store any more"),
+        "{again:#?}"
+    );
+}
+
+#[test]
+fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
+    let home = Home::new();
+    let tree = tree(&home, 1);
+    let series = home.dir().join("patches");
+    fs::create_dir(&series).unwrap();
+    fs::write(
+        series.join("0001-two.patch"),
+        PATCH.replace("-2\n", "-not there\n"),
+    )
+    .unwrap();
+    let series_arg = format!("--patch={}", series.display());
+    let run = |more: &[&str]| {
+        // No image: what is built cannot boot.
+        let source = tree.to_str().unwrap();
+        let fixed = [
+            "kernel",
+            "rt",
+            "6.1",
+            "--anyway",
+            "--no-ccache",
+            "--source",
+            source,
+            &series_arg,
+        ];
+        home.run(fixed.iter().chain(more))
+    };
+    run(&[])
+        .error(
+            1,
+            &[
+                "1 of 1 patches do not apply to Linux 6.1.9",
+                "0001-two.patch",
+                "the source is unchanged",
+            ],
+        )
+        .hinted();
+    assert_eq!(steps(&flow(&home, "rt-6.1")), ALL[..2]);
+    // Mended: the same command goes on.
+    fs::write(series.join("0001-two.patch"), PATCH).unwrap();
+    let answer = run(&[]);
+    answer.error(1, &["boot"]);
+    assert_eq!(steps(&flow(&home, "rt-6.1")), ALL[..5]);
+    assert_eq!(
+        answer.stdout.matches("already done").count(),
+        2,
+        "{answer:#?}"
+    );
+    assert!(
+        answer.stdout.contains("applied 1 patches of"),
+        "{answer:#?}"
+    );
+    let again = run(&[]);
+    assert_eq!(
+        again.stdout.matches("already done").count(),
+        5,
+        "{again:#?}"
+    );
+    // The user's directory is as it was, and the stock kernel was built without the patch.
+    let read = |path: &Path| machine::read(path).unwrap();
+    assert_eq!(read(&tree.join("kernel/sched.c")), "1\n2\n3\n");
+    let kernels = home.store().join("kernels");
+    assert_eq!(
+        read(&kernels.join("flows/rt-6.1/source/kernel/sched.c")),
+        "1\ntwo\n3\n"
+    );
+    assert_eq!(
+        read(&kernels.join("builds/rt-6.1-stock/vmlinuz")),
+        "1\n2\n3\n"
+    );
+    assert_eq!(
+        read(&kernels.join("builds/rt-6.1-rt/vmlinuz")),
+        "1\ntwo\n3\n"
+    );
+    // Another flow under the same name is not gone on with.
+    run(&["--seeds=3"])
+        .error(2, &["--seeds: rt-6.1 was begun with `5`, not `3`"])
+        .hinted();
+    run(&["--seeds=3", "--name=other"]).error(1, &["boot"]);
+    // All of a name goes together.
+    home.run(["kernel", "rm", "rt-6.1"]).fine();
+    assert!(!kernels.join("flows/rt-6.1").exists());
+}
+
+#[test]
+fn what_cannot_become_a_real_time_kernel_is_said_before_anything_is_built() {
+    let home = Home::new();
+    let tree = tree(&home, 1);
+    let run = |args: &[&str]| home.run(["kernel", "rt"].iter().chain(args));
+    run(&["6.1"])
+        .error(2, &["--patch: Linux 6.1 has no PREEMPT_RT of its own"])
+        .hinted();
+    run(&["6.x"]).error(2, &["6.x: not a version of Linux"]);
+    run(&["6.12", "--stock=rt"]).error(2, &["--stock rt"]);
+    run(&["6.12", "--model=rt"]).error(2, &["--model"]);
+    // A tree of another version is not kept.
+    let source = tree.to_str().unwrap();
+    run(&["6.12", "--source", source])
+        .error(2, &["6.12: the source is Linux 6.1.9"])
+        .hinted();
+    let list = home.run(["kernel", "list", "--json"]).fine().json();
+    assert_eq!(list["sources"].as_array().unwrap().len(), 0);
+    // A patch that somebody applied is seen in the tree, and that there is none only there.
+    run(&["6.1", "--source", source, "--anyway", "--no-ccache"])
+        .error(2, &["--patch: Linux 6.1 has no PREEMPT_RT"]);
+    fs::create_dir_all(tree.join("arch/x86")).unwrap();
+    fs::write(
+        tree.join("arch/x86/Kconfig"),
+        "config X86\n\tselect ARCH_SUPPORTS_RT\n",
+    )
+    .unwrap();
+    let answer = run(&["6.1", "--source", source, "--anyway", "--no-ccache"]);
+    assert!(
+        answer
+            .stdout
+            .contains("nothing to apply: PREEMPT_RT is in Linux 6.1.9"),
+        "{answer:#?}"
+    );
+}

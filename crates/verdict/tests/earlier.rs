@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! One run against one run, by how much earlier runs varied.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use punctual_model::{Comparison, ComparisonVerdict, ComparisonVerdict as Verdict};
+use punctual_stats::runs::Options;
+use punctual_verdict::comparison::{
+    CompareError, ComparisonRequest, GroupInput, RunInput, compare,
+};
+
+/// About normal with 12 uniform numbers, and the same on every machine.
+fn noise(state: &mut u64) -> f64 {
+    (0..12).fold(-6.0, |sum, _| {
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        sum + f64::from(u32::try_from(*state >> 32).unwrap()) / f64::from(u32::MAX)
+    })
+}
+
+fn run(number: u32, p99_us: f64) -> RunInput {
+    let mut record = common::run();
+    record.id = format!("01900000-0000-7000-8000-{number:012x}");
+    let day = 1 + number % 28;
+    record.started = Some(format!("2026-{:02}-{day:02}T02:00:00Z", 1 + number / 28));
+    let ns: u64 = format!("{:.0}", p99_us * 1e3).parse().unwrap();
+    record.total.quantiles_ns = [("p99".to_owned(), Some(ns))].into();
+    RunInput {
+        record,
+        histogram: None,
+        blocks: None,
+        started_s: Some(f64::from(number) * 86_400.0),
+    }
+}
+
+fn group(name: &str, runs: Vec<RunInput>) -> GroupInput {
+    GroupInput {
+        name: name.to_owned(),
+        runs,
+        refused: Vec::new(),
+    }
+}
+
+/// 40 runs that vary by 5 %, in the middle of which the level rose by half.
+fn earlier() -> GroupInput {
+    let mut state = 5;
+    let of = |number: u32| {
+        let level = if number < 20 { 40.0 } else { 60.0 };
+        run(number, level * (0.05 * noise(&mut state)).exp())
+    };
+    group("runs", (0..40).map(of).collect())
+}
+
+fn by_earlier(
+    sides: [Vec<RunInput>; 2],
+    earlier: Option<GroupInput>,
+    effect: f64,
+) -> Result<Comparison, CompareError> {
+    let [a, b] = sides;
+    let asked = ComparisonRequest {
+        metrics: vec!["p99".parse().unwrap()],
+        options: Options {
+            effect,
+            ..Options::default()
+        },
+        earlier,
+        ..ComparisonRequest::default()
+    };
+    compare(vec![group("a", a), group("b", b)], &asked)
+}
+
+fn verdict(us: f64, effect: f64) -> (ComparisonVerdict, Option<u64>) {
+    let sides = [vec![run(41, 60.0)], vec![run(42, us)]];
+    let comparison = by_earlier(sides, Some(earlier()), effect).unwrap();
+    let result = &comparison.results[0];
+    (result.verdict, result.more_runs)
+}
+
+#[test]
+fn one_run_is_judged_by_how_much_earlier_runs_varied() {
+    assert_eq!(verdict(90.0, 0.1), (Verdict::Worse, None));
+    assert_eq!(verdict(40.0, 0.1), (Verdict::Better, None));
+    assert_eq!(verdict(63.0, 0.4), (Verdict::NotDistinguishable, None));
+    // A tenth would not be found by one run a side; some more find it.
+    let (few, more) = verdict(63.0, 0.1);
+    assert_eq!(few, Verdict::TooFewRuns);
+    assert!((2..12).contains(&more.unwrap()), "{more:?}");
+    // Without earlier runs nothing can be said of one run a side.
+    let sides = [vec![run(41, 60.0)], vec![run(42, 90.0)]];
+    let alone = by_earlier(sides, None, 0.1).unwrap();
+    assert_eq!(alone.results[0].verdict, Verdict::TooFewRuns);
+}
+
+#[test]
+fn a_change_among_earlier_runs_is_no_spread() {
+    let sides = [vec![run(41, 60.0)], vec![run(42, 90.0)]];
+    let comparison = by_earlier(sides, Some(earlier()), 0.1).unwrap();
+    assert_eq!(comparison.method.test, "earlier");
+    let ratio = comparison.results[0].ratio.unwrap();
+    let interval = ratio.interval.unwrap();
+    assert!((ratio.estimate - 1.5).abs() < 1e-9);
+    // exp(2.02 * 0.05 * √2), for a deviation of 5 % or so: with the step in it, the interval would reach below 1.
+    let half = (interval.high / interval.low).ln() / 2.0;
+    assert!((0.09..0.22).contains(&half), "{half}");
+    let remark = comparison.remarks.iter().find(|r| r.id == "earlier");
+    assert!(
+        remark.unwrap().detail.contains("40 earlier runs"),
+        "{remark:?}"
+    );
+}
+
+#[test]
+fn earlier_runs_of_another_machine_or_too_few_say_nothing() {
+    let sides = || [vec![run(41, 60.0)], vec![run(42, 90.0)]];
+    let mut other = earlier();
+    other.runs[3].record.host.hostname = Some("another".to_owned());
+    let err = by_earlier(sides(), Some(other), 0.1)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        err.contains("by earlier ones") && err.contains("differ in"),
+        "{err}"
+    );
+    let err = by_earlier(sides(), Some(group("runs", Vec::new())), 0.1);
+    assert!(err.unwrap_err().to_string().contains("none of them"));
+    let few = group(
+        "runs",
+        (0..3).map(|n| run(n, 60.0 + f64::from(n))).collect(),
+    );
+    let comparison = by_earlier(sides(), Some(few), 0.1).unwrap();
+    assert_eq!(comparison.results[0].verdict, Verdict::TooFewRuns);
+    assert_eq!(comparison.results[0].p, None);
+    assert!(comparison.remarks.iter().any(|r| r.id == "earlier-unknown"));
+}
