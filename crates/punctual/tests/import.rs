@@ -443,3 +443,39 @@ fn a_directory_of_old_results_gets_its_dates_from_where_they_are() {
             .success()
     );
 }
+
+#[test]
+fn a_directory_with_a_pipe_and_a_link_in_a_circle_is_imported_without_them() {
+    let home = Home::new();
+    let dir = home.0.path().join("old");
+    fs::create_dir(&dir).unwrap();
+    fs::copy(golden("cyclictest-2.4-hist.json"), dir.join("a.json")).unwrap();
+    std::os::unix::fs::symlink("..", dir.join("circle")).unwrap();
+    let made = Command::new("mkfifo")
+        .arg(dir.join("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let output = home.run(&["runs", "import", dir.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("circle: a link to a directory"), "{said}");
+    assert!(said.contains("pipe: not a regular file"), "{said}");
+    assert_eq!(home.count(), 1);
+}
+
+#[test]
+fn an_archive_comes_from_standard_input_too() {
+    let (from, to) = (Home::new(), Home::new());
+    let id = from.import(&golden("cyclictest-2.4-hist.json"));
+    let archive = from.0.path().join("runs.tar");
+    from.ok(&["runs", "pack", "-o", archive.to_str().unwrap()]);
+    let output = to
+        .command()
+        .args(["runs", "import", "-"])
+        .stdin(Stdio::from(fs::File::open(&archive).unwrap()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(to.record(&id)["id"], id.as_str());
+}

@@ -23,7 +23,8 @@ pub fn hyperbolic(set: &[Work]) -> f64 {
 
 /// The sum of utilisations.
 pub fn utilisation(set: &[Work]) -> f64 {
-    set.iter().map(Work::utilisation).sum()
+    // An empty sum of floats is -0.
+    set.iter().map(Work::utilisation).sum::<f64>() + 0.0
 }
 
 /// Rounding of a sum or product of 1000 quotients is far below this; a bound passes only with that much room.

@@ -3,6 +3,7 @@
 
 //! Every analysis that applies to a set, and one verdict.
 
+mod budget;
 mod deadline;
 mod global;
 mod one;
@@ -17,6 +18,7 @@ use punctual_model::{CpuId, CpuSet};
 use self::global::Together;
 use self::one::OneCpu;
 use crate::admission::Limits;
+use crate::bounds::utilisation;
 use crate::growth;
 use crate::several::{Fit, assign};
 use crate::work::{Effort, Work};
@@ -99,6 +101,8 @@ pub fn check(
         shown_missed |= group.judge(&mut check, &mut effort);
     }
     deadline::throttled(set, &mut check);
+    budget::throttled(set, machine, limits, &mut check);
+    budget::waiting(&mut check);
     check.partitions = partitions(set, machine, &mut effort);
     let verdicts = || check.tasks.iter().map(|task| task.verdict);
     check.verdict = if shown_missed || verdicts().any(|v| v == TaskVerdict::Missed) {
@@ -109,13 +113,19 @@ pub fn check(
         SetVerdict::NotShown
     };
     if check.verdict == SetVerdict::Shown {
-        grow(set, &groups, &mut check);
+        grow(set, machine, limits, &groups, &mut check);
     }
     check
 }
 
 /// Finds by which factor all execution times may grow.
-fn grow(set: &TaskSet, groups: &[Box<dyn Group + '_>], check: &mut TasksCheck) {
+fn grow(
+    set: &TaskSet,
+    machine: &CpuSet,
+    limits: &Limits,
+    groups: &[Box<dyn Group + '_>],
+    check: &mut TasksCheck,
+) {
     let questions: Vec<(usize, usize)> = groups
         .iter()
         .enumerate()
@@ -123,8 +133,11 @@ fn grow(set: &TaskSet, groups: &[Box<dyn Group + '_>], check: &mut TasksCheck) {
         .collect();
     let mut effort = Effort::usual();
     let mut unanswered = false;
-    let (factor, first) = growth::largest(questions.len(), |at, factor| {
-        let (group, question) = questions[at];
+    let (factor, first) = growth::largest(questions.len() + 1, |at, factor| {
+        // The last question is whether throttling starts, which is nobody's deadline.
+        let Some((group, question)) = questions.get(at).copied() else {
+            return Some(budget::leaves(set, machine, limits, factor));
+        };
         let answer = groups[group].ask(question, factor, &mut effort);
         unanswered |= answer.is_none();
         answer
@@ -133,10 +146,10 @@ fn grow(set: &TaskSet, groups: &[Box<dyn Group + '_>], check: &mut TasksCheck) {
         return;
     }
     check.growth = Some(punctual_stats::float(factor) / punctual_stats::float(growth::ONE));
-    check.breaks_first = first.map(|at| {
-        let (group, question) = questions[at];
+    check.breaks_first = first.and_then(|at| {
+        let (group, question) = *questions.get(at)?;
         let task = groups[group].fails(question, factor + 1, &mut effort);
-        set.tasks[task].name.clone()
+        Some(set.tasks[task].name.clone())
     });
 }
 
@@ -250,7 +263,7 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
             .map(|(tasks, cpu)| PartitionedCpu {
                 cpu: *cpu,
                 tasks: tasks.iter().map(name).collect(),
-                utilisation: tasks.iter().map(|at| works[*at].utilisation()).sum(),
+                utilisation: utilisation(&tasks.iter().map(|at| works[*at]).collect::<Vec<_>>()),
             });
         Partition {
             method,

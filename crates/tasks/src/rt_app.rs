@@ -9,6 +9,8 @@
 mod events;
 mod json;
 
+use std::collections::BTreeSet;
+
 use punctual_model::tasks::{
     Overheads, PriorityOrder, Protocol, Resource, Task, TaskPolicy, TaskSet,
 };
@@ -62,6 +64,13 @@ pub fn parse(file: &str, text: &str) -> Result<Draft, TaskSetError> {
             }
             all.push(one);
         }
+    }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = all.iter().find(|task| !names.insert(task.name.as_str())) {
+        return Err(fail(
+            "tasks",
+            format!("task \"{}\" appears twice", twice.name),
+        ));
     }
     let unordered = all
         .iter()
@@ -192,6 +201,13 @@ impl Reader<'_> {
             .and_then(Json::number)
             .and_then(|p| u8::try_from(p).ok());
         let priority = priority.filter(|p| (1..=99).contains(p));
+        let fixed = ["SCHED_FIFO", "SCHED_RR"].contains(&policy);
+        if fixed && priority.is_none() && json.get("priority").is_some() {
+            return Err(self.fail(
+                &format!("{place}.priority"),
+                "expected a number from 1 to 99",
+            ));
+        }
         let policy = match policy {
             "SCHED_FIFO" => TaskPolicy::Fifo { priority },
             "SCHED_RR" => TaskPolicy::Rr { priority },
@@ -227,7 +243,7 @@ impl Reader<'_> {
             cpus: self.cpus(&place, cpus)?,
             sections,
         };
-        let copies = json.get("instance").and_then(Json::number).unwrap_or(1);
+        let copies = number("instance")?.unwrap_or(1);
         if copies > MOST_TASKS as u64 {
             return Err(self.fail(&place, format!("more than {MOST_TASKS} instances")));
         }
@@ -347,6 +363,24 @@ mod tests {
             draft.not_understood,
             ["global.cumulative_slack", "tasks.video.mem"]
         );
+    }
+
+    #[test]
+    fn copies_priorities_and_names_that_rt_app_would_not_take_are_refused() {
+        let reason = |from: &str, to: &str| {
+            assert!(FILE.contains(from), "{from}");
+            parse("a.json", &FILE.replacen(from, to, 1))
+                .unwrap_err()
+                .to_string()
+        };
+        for wrong in ["0", "-1", "\"2\""] {
+            let said = reason("\"instance\": 2", &format!("\"instance\": {wrong}"));
+            assert!(said.contains("tasks.servo.instance"), "{said}");
+        }
+        let said = reason("\"priority\": 30", "\"priority\": 120");
+        assert!(said.contains("tasks.servo.priority"), "{said}");
+        let said = reason("\"video\"", "\"servo-1\"");
+        assert!(said.contains("\"servo-1\" appears twice"), "{said}");
     }
 
     #[test]

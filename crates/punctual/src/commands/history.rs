@@ -10,7 +10,7 @@ use punctual_report::document::{Document, Material};
 use punctual_report::html;
 use punctual_stats::history::Options;
 use punctual_store::Store;
-use punctual_verdict::history::{HistoryRequest, history};
+use punctual_verdict::history::{By, HistoryRequest, history};
 use punctual_verdict::select::{Chosen, all_of, find, of_sources};
 
 use crate::cli::{HistoryArgs, HistoryFailOn};
@@ -70,8 +70,14 @@ fn of_runs(home: Option<&Path>, args: &HistoryArgs) -> Result<History, CliError>
     let history = history(runs, &asked)?;
     if let (true, Some(first)) = (history.lines.is_empty(), history.refused.first()) {
         let n = history.refused.len();
-        return Err(CliError::failed_to(format!("make a series of {n} runs"))
-            .because(format!("run {}: {}", first.id, first.reason)));
+        let error = CliError::failed_to(format!("make a series of {n} runs"))
+            .because(format!("run {}: {}", first.id, first.reason));
+        return Err(match args.by {
+            By::Commit => error.hint(
+                "`measure` and `runs import` take --tag commit=ID; --by kernel and --by day need no tags",
+            ),
+            _ => error,
+        });
     }
     Ok(history)
 }

@@ -269,3 +269,14 @@ fn a_change_is_the_one_that_numpy_finds() {
         .arg(file);
     println!("{}", finish(command).fine().stdout);
 }
+
+#[test]
+fn one_series_shares_with_no_other_and_a_missing_tag_comes_with_a_hint() {
+    let mut nights = Nights::new();
+    nights.add("n", (45, 22, 1.3), |_, _| {});
+    let text = nights.history("n", &[]).fine().stdout.clone();
+    assert!(!text.contains("share it"), "{text}");
+    let answer = nights.history("n", &["--by=commit"]);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    assert!(answer.stderr.contains("--tag commit=ID"), "{answer:#?}");
+}

@@ -123,10 +123,7 @@ fn answer(history: &History) -> Answer {
                 "{} in {of}; none in the newest {} runs that stands a look every night. {}",
                 counted(n as u64, "change"),
                 history.method.recent,
-                sentences(
-                    history,
-                    &changes.iter().rev().take(NAMED).collect::<Vec<_>>()
-                )
+                sentences(history, &changes.iter().rev().collect::<Vec<_>>())
             ),
         ),
         (new, _) => (
@@ -135,10 +132,7 @@ fn answer(history: &History) -> Answer {
                 false => Tone::Plain,
             },
             "new change",
-            sentences(
-                history,
-                &new.iter().take(NAMED).copied().collect::<Vec<_>>(),
-            ),
+            sentences(history, new),
         ),
     };
     let figures = new.iter().take(4).map(|(line, series, change)| KeyFigure {
@@ -177,7 +171,7 @@ fn answer(history: &History) -> Answer {
     }
 }
 
-/// `p99 is 12 % higher since ...`, a sentence a change.
+/// `p99 is 12 % higher since ...`, a sentence for each of the first changes, and how many more there are.
 fn sentences(history: &History, changes: &[&Found<'_>]) -> String {
     let several = history.lines.len() > 1;
     let one = |(line, series, change): &&Found<'_>| {
@@ -194,7 +188,12 @@ fn sentences(history: &History, changes: &[&Found<'_>]) -> String {
             direction(change.direction),
         )
     };
-    changes.iter().map(one).collect::<Vec<_>>().join(" ")
+    let mut said: Vec<String> = changes.iter().take(NAMED).map(one).collect();
+    if changes.len() > NAMED {
+        let more = changes.len() - NAMED;
+        said.push(format!("{} below.", counted(more as u64, "more change")));
+    }
+    said.join(" ")
 }
 
 const fn direction(direction: HistoryDirection) -> &'static str {
@@ -519,10 +518,13 @@ fn method(history: &History) -> String {
         "kernel" => "two kernels",
         _ => "two days",
     };
+    let shared = match method.series {
+        1 => String::new(),
+        n => format!(" ({} share it)", series_of(n)),
+    };
     format!(
-        "Method: each run counts once. A change may lie between {between}; it is looked for with permutations of the runs, and the correlation of neighbouring runs is allowed for. Probability of any wrong change on this page: at most {} ({} share it). A change is new if it lies in the newest {} runs and passes a level of {:.2} %: of a hundred looks, one after each run, at most {} of series without a change raise an alarm.",
+        "Method: each run counts once. A change may lie between {between}; it is looked for with permutations of the runs, and the correlation of neighbouring runs is allowed for. Probability of any wrong change on this page: at most {}{shared}. A change is new if it lies in the newest {} runs and passes a level of {:.2} %: of a hundred looks, one after each run, at most {} of series without a change raise an alarm.",
         percent(method.level),
-        series_of(method.series),
         method.recent,
         method.look_level * 100.0,
         percent(method.level),

@@ -8,6 +8,7 @@ use punctual_model::tasks::{
 };
 use punctual_stats::float;
 
+use super::named::counted;
 use super::{Block, Document, Table, Tone};
 use crate::text::{digits, percent, span};
 
@@ -84,6 +85,12 @@ fn sentence(check: &TasksCheck) -> String {
         SetVerdict::Missed if missed.is_empty() => {
             "Deadlines are missed in the worst case, by analysis: a CPU is asked for more than it has".to_owned()
         }
+        SetVerdict::Missed if count == 1 => {
+            "The task misses its deadlines in the worst case, by analysis".to_owned()
+        }
+        SetVerdict::NotShown if count == 1 => {
+            "The task is not shown to meet its deadlines".to_owned()
+        }
         SetVerdict::Missed => format!(
             "{} of {count} tasks miss{} deadlines in the worst case, by analysis: {}",
             missed.len(),
@@ -107,6 +114,10 @@ fn facts(check: &TasksCheck) -> Vec<(String, String)> {
         let text = match &check.breaks_first {
             Some(task) => format!(
                 "all execution times may grow to {} times what they are; beyond that {task} breaks first",
+                cut(growth)
+            ),
+            None if growth < 1e3 => format!(
+                "all execution times may grow to {} times what they are; beyond that real-time throttling starts",
                 cut(growth)
             ),
             None => "all execution times may grow a thousandfold".to_owned(),
@@ -182,6 +193,17 @@ fn tasks(check: &TasksCheck) -> Table {
             inexact.count(),
             check.tasks.len()
         ));
+    }
+    let longer = |bound: &TaskBound| {
+        let delays = bound.interference.iter().map(|by| by.total_ns.get());
+        let all = delays.fold(0, u64::saturating_add);
+        bound.response_ns.is_some_and(|r| all > r.get())
+    };
+    if check.tasks.iter().any(longer) {
+        table.notes.push(
+            "Delays are counted from the start of a busy interval, which may be before the release."
+                .to_owned(),
+        );
     }
     table.without_empty_columns()
 }
@@ -280,10 +302,13 @@ fn admitted(admission: &Admission) -> String {
         Some(limit) => format!("of {} on {} CPUs", share(limit), admission.cpus),
         None => "without limit (sched_rt_runtime_us is -1)".to_owned(),
     };
-    let verdict = if admission.admitted {
-        "admitted"
-    } else {
-        "refused"
+    let verdict = match (admission.admitted, admission.refused.len()) {
+        (true, _) => "admitted".to_owned(),
+        (false, 0) => "refused".to_owned(),
+        (false, n) => format!(
+            "refused for the parameters of {}",
+            counted(n as u64, "task")
+        ),
     };
     let late = admission.tardiness_ns.filter(|late| !late.is_zero());
     let late = late.map_or_else(String::new, |late| format!("; at most {} late", span(late)));

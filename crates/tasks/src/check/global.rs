@@ -42,6 +42,8 @@ impl<'a> Together<'a> {
             Some("the CPUs of tasks overlap without being the same, which no analysis here covers")
         } else if tasks().any(|task| !task.sections.is_empty()) {
             Some("tasks that share resources on several CPUs are not covered by these analyses")
+        } else if tasks().all(|task| task.policy == TaskPolicy::Other) {
+            Some("SCHED_OTHER promises no response time")
         } else if !edf && !fixed {
             Some("tasks of several policies on several CPUs are not covered by these analyses")
         } else if fixed && levels.len() < members.len() {
@@ -63,6 +65,20 @@ impl<'a> Together<'a> {
         let each = self.members.iter();
         each.map(|at| grown(&self.set.tasks[*at], &self.set.overheads, factor))
             .collect()
+    }
+
+    /// A job that is longer than its deadline is late on any number of CPUs.
+    fn hopeless(&self, works: &[Work], check: &mut TasksCheck) {
+        for (at, work) in self.members.iter().zip(works) {
+            if work.cost.saturating_add(work.jitter) > work.deadline {
+                let task = &mut check.tasks[*at];
+                task.verdict = TaskVerdict::Missed;
+                task.why = Some(
+                    "a job is longer than its deadline, with its jitter and switches, even if nothing delays it"
+                        .to_owned(),
+                );
+            }
+        }
     }
 
     /// Bounds by response times, and whether the test of densities passes.
@@ -97,6 +113,7 @@ impl Group for Together<'_> {
             for at in &self.members {
                 check.tasks[*at].why = Some(why.to_owned());
             }
+            self.hopeless(&works, check);
             return total == Load::Above;
         }
         let (bounds, dense) = self.bounds(&works, effort);
@@ -122,6 +139,7 @@ impl Group for Together<'_> {
                 }
             }
         }
+        self.hopeless(&works, check);
         check.tests.push(AppliedTest {
             name: "global response times".to_owned(),
             of: self.of.clone(),
@@ -132,13 +150,14 @@ impl Group for Together<'_> {
             note: None,
             source: "Bertogna and Cirinei 2007".to_owned(),
         });
-        let (value, limit, passed, name, source) = match self.policy {
+        let (value, limit, passed, note, name, source) = match self.policy {
             Global::Edf => {
                 let (sum, limit) = densities(&works, self.cpus);
                 (
                     sum,
                     limit,
                     Some(dense),
+                    None,
                     "density",
                     "Goossens, Funk and Baruah 2003",
                 )
@@ -152,13 +171,26 @@ impl Group for Together<'_> {
                 let plain = works
                     .iter()
                     .all(|w| w.deadline >= w.period && w.jitter == 0);
-                let applies = light && rate && plain && self.set.overheads.interrupts.is_empty();
+                let note = if !light {
+                    Some(format!("a task uses more than {heavy:.3}"))
+                } else if !rate {
+                    Some("priorities are not rate-monotonic".to_owned())
+                } else if !plain {
+                    Some(
+                        "a deadline is shorter than its period, or releases have jitter".to_owned(),
+                    )
+                } else if !self.set.overheads.interrupts.is_empty() {
+                    Some("there are interrupts".to_owned())
+                } else {
+                    None
+                };
                 let sum = utilisation(&works);
-                let passed = applies.then_some(sum <= limit - ROUNDING);
+                let passed = note.is_none().then_some(sum <= limit - ROUNDING);
                 (
                     sum,
                     limit,
                     passed,
+                    note,
                     "utilisation of RM-US",
                     "Andersson, Baruah and Jonsson 2001",
                 )
@@ -171,7 +203,7 @@ impl Group for Together<'_> {
             limit: Some(limit),
             passed,
             exact: false,
-            note: None,
+            note,
             source: source.to_owned(),
         });
         total == Load::Above

@@ -111,33 +111,57 @@ const WHOLE: &str = "punctual-run";
 
 /// Takes what a file or directory has, with the ids and formats of its runs.
 fn taken(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, CliError> {
-    if args.format.is_none() && file != Path::new("-") {
-        let failed = || CliError::failed_to(format!("import {}", file.display()));
+    let failed = || CliError::failed_to(format!("import {}", file.display()));
+    if file == Path::new("-") {
+        // The head is looked at, then read again.
+        let mut head = Vec::new();
+        let read = io::stdin().take(HEAD).read_to_end(&mut head);
+        read.map_err(|err| failed().because(err))?;
+        let is_archive = args.format.is_none() && archive::is_archive(&head);
+        let input = io::Cursor::new(head).chain(io::stdin());
+        return match is_archive {
+            true => unpacked(store, input, args).map_err(|err| failed().because(err)),
+            false => Ok(vec![one(store, file, Box::new(input), args)?]),
+        };
+    }
+    if args.format.is_none() {
         if file.is_dir() {
             return adopted(store, file, args).map_err(|err| failed().because(err));
         }
         if begins_an_archive(file) {
-            return unpacked(store, file, args).map_err(|err| failed().because(err));
+            let input = File::open(file).map_err(|err| failed().because(err))?;
+            return unpacked(store, input, args).map_err(|err| failed().because(err));
         }
     }
-    Ok(vec![one(store, file, args)?])
+    let opened = File::open(file).and_then(|opened| {
+        let kind = opened.metadata()?.file_type();
+        match kind.is_char_device() || kind.is_block_device() {
+            true => Err(io::Error::other("it is a device, not a file")),
+            false => Ok(opened),
+        }
+    });
+    let opened = opened.map_err(|err| import_failed(file, err.into()))?;
+    Ok(vec![one(store, file, Box::new(opened), args)?])
 }
+
+/// Bytes that say whether a file is an archive.
+const HEAD: u64 = 512;
 
 fn begins_an_archive(file: &Path) -> bool {
     let is_file = std::fs::metadata(file).is_ok_and(|meta| meta.is_file());
     let mut head = Vec::new();
-    let read = || File::open(file)?.take(512).read_to_end(&mut head);
+    let read = || File::open(file)?.take(HEAD).read_to_end(&mut head);
     is_file && { read }().is_ok() && archive::is_archive(&head)
 }
 
 type Reason = Box<dyn StdError + Send + Sync>;
 
 /// Unpacks an archive of whole runs next to the store, which has the room, and takes them.
-fn unpacked(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, Reason> {
+fn unpacked(store: &Store, input: impl Read, args: &ImportArgs) -> Result<Vec<Kept>, Reason> {
     let place = tempfile::Builder::new()
         .prefix(".unpacked-")
         .tempdir_in(store.home())?;
-    let input = BufReader::with_capacity(256 << 10, File::open(file)?);
+    let input = BufReader::with_capacity(256 << 10, input);
     archive::unpack(input, &Dir::open(place.path())?)?;
     adopted(store, place.path(), args)
 }
@@ -196,6 +220,19 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
         let mut paths: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
         paths.sort_unstable();
         for path in paths {
+            // A link may lead back, a pipe has no end, and neither is a result of a tool.
+            let skipped = match (path.is_symlink(), path.metadata()) {
+                (true, Ok(meta)) if meta.is_dir() => Some("a link to a directory"),
+                (_, Ok(meta)) if !meta.is_dir() && !meta.is_file() => Some("not a regular file"),
+                _ => None,
+            };
+            if let Some(why) = skipped {
+                remark(&format!(
+                    "Skipped {}: {why}",
+                    clean(&path.display().to_string())
+                ));
+                continue;
+            }
             match path.is_dir() {
                 true if depth < DEEPEST => inside(&path, depth + 1, into)?,
                 true => return Err(io::Error::other("directories are nested too deeply")),
@@ -235,31 +272,28 @@ struct Kept {
     started_from: Option<DateOrigin>,
 }
 
-fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<Kept, CliError> {
-    let failed = |err: ImportError| {
-        let hint = err.hint();
-        let error = CliError::failed_to(format!("import {}", file.display()));
-        // What the store says of itself is clearer than that it was listening.
-        let error = match err {
-            ImportError::Sink(source) => error.because(source),
-            other => error.because(other),
-        };
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+fn import_failed(file: &Path, err: ImportError) -> CliError {
+    let hint = err.hint();
+    let error = CliError::failed_to(format!("import {}", file.display()));
+    // What the store says of itself is clearer than that it was listening.
+    let error = match err {
+        ImportError::Sink(source) => error.because(source),
+        other => error.because(other),
     };
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+fn one(
+    store: &Store,
+    file: &Path,
+    input: Box<dyn Read>,
+    args: &ImportArgs,
+) -> Result<Kept, CliError> {
+    let failed = |err: ImportError| import_failed(file, err);
     let read = |err: io::Error| failed(err.into());
-    let input: Box<dyn Read> = if file == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let opened = File::open(file).map_err(read)?;
-        let kind = opened.metadata().map_err(read)?.file_type();
-        if kind.is_char_device() || kind.is_block_device() {
-            return Err(read(io::Error::other("it is a device, not a file")));
-        }
-        Box::new(opened)
-    };
     // The head is looked at, then read again.
     let mut input = BufReader::with_capacity(256 << 10, input);
     let mut head = Vec::new();

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the set itself says against an assumption: verdicts that rest on it are taken back.
+
+use punctual_model::CpuSet;
+use punctual_model::tasks::{TaskSet, TaskVerdict, TasksCheck};
+
+use super::{cpus, grown};
+use crate::admission::Limits;
+use crate::bounds::ROUNDING;
+use crate::growth;
+use crate::work::Work;
+
+/// Events of rt-app in which a job gives up its CPU before its end.
+const WAITS: [&str; 6] = ["barrier", "iorun", "sleep", "suspend", "sync", "wait"];
+
+/// Why real-time throttling starts with execution times that grew, for each task of a fixed priority that it holds back.
+///
+/// Only the share of the CPUs counts that tasks of the same CPUs have, and single jobs that are longer than the budget of a
+/// period: whether jobs that come together exceed it remains an assumption.
+fn exceeded(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u64) -> Vec<(usize, String)> {
+    let Some(runtime) = limits.runtime_us.filter(|us| *us < limits.period_us) else {
+        return Vec::new();
+    };
+    let one = punctual_stats::float(runtime) / punctual_stats::float(limits.period_us);
+    let mut shares: Vec<(CpuSet, Vec<(usize, Work)>)> = Vec::new();
+    for (at, task) in set.tasks.iter().enumerate() {
+        if task.policy.is_fixed() {
+            let (cpus, work) = (cpus(task, machine), grown(task, &set.overheads, factor));
+            match shares.iter_mut().find(|(known, _)| *known == cpus) {
+                Some((_, works)) => works.push((at, work)),
+                None => shares.push((cpus, vec![(at, work)])),
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (cpus, works) in shares {
+        let asked: f64 = works.iter().map(|(_, work)| work.utilisation()).sum();
+        let left = one * punctual_stats::float(cpus.len() as u64);
+        for (at, work) in works {
+            if asked > left + ROUNDING {
+                let name = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+                all.push((
+                    at,
+                    format!(
+                        "tasks of fixed priorities ask for {:.1} % of {name} {cpus}; real-time throttling leaves \
+                         them {:.1} % (sched_rt_runtime_us)",
+                        asked * 100.0,
+                        left * 100.0
+                    ),
+                ));
+            } else if work.utilisation() > one + ROUNDING {
+                all.push((
+                    at,
+                    format!(
+                        "it asks for {:.1} % of a CPU; real-time throttling leaves it {:.1} % (sched_rt_runtime_us)",
+                        work.utilisation() * 100.0,
+                        one * 100.0
+                    ),
+                ));
+            } else if work.cost > runtime.saturating_mul(1_000) {
+                all.push((
+                    at,
+                    format!(
+                        "its jobs are longer than the {runtime} of each {} µs that real-time throttling leaves \
+                         (sched_rt_runtime_us)",
+                        limits.period_us
+                    ),
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// Whether real-time throttling does not start, as far as is known, with execution times that grew.
+pub(super) fn leaves(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u64) -> bool {
+    exceeded(set, machine, limits, factor).is_empty()
+}
+
+/// Takes verdicts back where tasks of fixed priorities ask for more than real-time throttling leaves them.
+pub(super) fn throttled(set: &TaskSet, machine: &CpuSet, limits: &Limits, check: &mut TasksCheck) {
+    for (at, why) in exceeded(set, machine, limits, growth::ONE) {
+        let bound = &mut check.tasks[at];
+        if bound.verdict == TaskVerdict::Met {
+            bound.verdict = TaskVerdict::NotShown;
+            bound.why = Some(why);
+        }
+    }
+}
+
+/// Takes verdicts back where jobs sleep or wait: they may delay others by more than their execution time.
+pub(super) fn waiting(check: &mut TasksCheck) {
+    let waits = |key: &&String| {
+        let event = key.rsplit('.').next().unwrap_or_default();
+        let event = event.trim_end_matches(|c: char| c.is_ascii_digit());
+        key.starts_with("tasks.") && WAITS.contains(&event)
+    };
+    let Some(key) = check.not_understood.iter().find(waits) else {
+        return;
+    };
+    let why =
+        format!("a job sleeps or waits before its end ({key}), which these analyses do not cover");
+    for bound in &mut check.tasks {
+        if bound.verdict == TaskVerdict::Met {
+            bound.verdict = TaskVerdict::NotShown;
+            bound.why = Some(why.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_model::tasks::{SetVerdict, TasksCheck};
+
+    use crate::admission::Limits;
+    use crate::error::TaskSetError;
+    use crate::{check, file, rt_app};
+
+    fn toml(text: &str, count: u32) -> TasksCheck {
+        let draft = file::parse("a.toml", text).unwrap();
+        let (set, unused) = draft
+            .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+            .unwrap();
+        check(&set, unused, &(0..count).collect(), &Limits::usual(count))
+    }
+
+    fn task(name: &str, period: &str, execution: &str) -> String {
+        format!("[[task]]\nname = '{name}'\nperiod = '{period}'\nexecution = '{execution}'\n")
+    }
+
+    #[test]
+    fn a_set_that_real_time_throttling_holds_back_is_not_shown() {
+        for (period, execution, why) in [
+            (
+                "1ms",
+                "999us",
+                "99.9 % of CPU 0; real-time throttling leaves them 95.0 %",
+            ),
+            ("20s", "2s", "longer than the 950000 of each 1000000 µs"),
+        ] {
+            let found = toml(&task("a", period, execution), 1);
+            assert_eq!(found.verdict, SetVerdict::NotShown, "{found:?}");
+            let said = found.tasks[0].why.as_deref().unwrap();
+            assert!(said.contains(why), "{said}");
+        }
+        // A task is on one CPU at a time.
+        let found = toml(&task("a", "1ms", "999us"), 2);
+        assert_eq!(found.verdict, SetVerdict::NotShown, "{found:?}");
+        let found = toml(&task("a", "1ms", "950us"), 1);
+        assert_eq!(found.verdict, SetVerdict::Shown, "{found:?}");
+    }
+
+    #[test]
+    fn execution_times_grow_no_further_than_throttling_lets_them() {
+        let found = toml(&task("a", "1ms", "500us"), 1);
+        let growth = found.growth.unwrap();
+        assert!((growth - 1.9).abs() < 1e-5, "{growth}");
+        assert_eq!(found.breaks_first, None);
+    }
+
+    #[test]
+    fn a_job_longer_than_its_deadline_is_late_on_any_number_of_cpus() {
+        let found = toml(&task("a", "1ms", "2ms"), 2);
+        assert_eq!(found.verdict, SetVerdict::Missed, "{found:?}");
+        // Nothing is assigned to the CPUs: no share is -0.
+        let shares = found.partitions.iter().flat_map(|of| &of.cpus);
+        assert!(shares.clone().count() > 0);
+        assert!(shares.clone().all(|cpu| cpu.utilisation.is_sign_positive()));
+    }
+
+    #[test]
+    fn jobs_that_sleep_are_not_covered_wherever_they_come_from() {
+        let task = |event: &str| {
+            format!(
+                r#"{{"tasks": {{"t": {{"policy": "SCHED_FIFO", "priority": 5, "run": 10, {event}
+                "timer": {{"ref": "x", "period": 1000}}}}}}}}"#
+            )
+        };
+        for (event, verdict) in [
+            (r#""sleep1": 100,"#, SetVerdict::NotShown),
+            (r#""suspend": "u","#, SetVerdict::NotShown),
+            (r#""mem": 4,"#, SetVerdict::Shown),
+            ("", SetVerdict::Shown),
+        ] {
+            let draft = rt_app::parse("a.json", &task(event)).unwrap();
+            let (set, unused) = draft
+                .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+                .unwrap();
+            let found = check(&set, unused, &(0..1).collect(), &Limits::usual(1));
+            assert_eq!(found.verdict, verdict, "{event}");
+        }
+    }
+}
