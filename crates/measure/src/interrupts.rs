@@ -13,7 +13,7 @@
 //! | `KIND/run` | `softirq_entry` | `softirq_exit`, with the interrupts that came in between |
 //! | `KIND/waking`, `KIND/thread` | `softirq_raise` | as above |
 //!
-//! The events are read by [`Reader`], as those of `watch` are, and Punctual runs nothing but that. How many there were is compared
+//! The events are read as those of `watch` are, and Punctual runs nothing but that. How many there were is compared
 //! with what the kernel itself counted in `/proc/interrupts` and `/proc/softirqs`.
 
 mod choice;

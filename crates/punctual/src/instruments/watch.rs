@@ -27,7 +27,6 @@ pub struct WatchArgs {
         value_name = "COMMAND",
         trailing_var_arg = true,
         value_parser = OsStringValueParser::new().map(OsString::from),
-        required_unless_present_any = ["pid", "comm"],
         conflicts_with_all = ["pid", "comm"]
     )]
     pub command: Vec<OsString>,
@@ -117,6 +116,11 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     let (target, whom) = match (&args.pid, &args.comm) {
         (Some(pid), _) => (Target::Process(*pid), format!("pid {pid}")),
         (None, Some(name)) => (Target::Named(name.clone()), format!("comm {name}")),
+        (None, None) if args.command.is_empty() => {
+            let error = CliError::usage("watch: nobody to watch is named");
+            return Err(error
+                .hint("name a program, -- COMMAND, or one that runs: --pid PID or --comm NAME"));
+        }
         (None, None) => {
             let words = args.command.iter().map(|word| word.to_string_lossy());
             let words: Vec<_> = words.collect();

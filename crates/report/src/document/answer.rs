@@ -10,7 +10,8 @@
 use std::cmp::Ordering;
 
 use punctual_model::{
-    CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, figure_words, label_words,
+    Check, CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, figure_words,
+    label_words,
 };
 use punctual_verdict::claims::at_most;
 
@@ -193,7 +194,9 @@ fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
         chosen.extend(run.figures.iter().filter(|f| f.value.is_some()).take(4));
     }
     let figures: Vec<KeyFigure> = chosen.iter().filter_map(|f| key(f)).collect();
+    let nothing = |check: &Check| check.id == "samples" && check.status == CheckStatus::Fail;
     let sentence = match figures.first() {
+        _ if run.checks.iter().any(nothing) => format!("{name}: nothing was measured."),
         Some(first) => format!("{name}: {} is {}.", first.name, first.value),
         None => format!("{name}: no samples, and no figures."),
     };

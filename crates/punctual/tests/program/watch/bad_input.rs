@@ -42,7 +42,7 @@ impl Drop for Tracing {
 #[test]
 fn nobody_to_watch_is_an_error_that_says_so() {
     let home = Home::new();
-    home.run(["watch"]).error(2, &["COMMAND"]);
+    home.run(["watch"]).error(2, &["nobody to watch"]).hinted();
     home.run(["watch", "--pid", "1", "--comm", "x"])
         .error(2, &["--comm"]);
     home.run(["watch", "--deadline", "0s", "--", "true"])

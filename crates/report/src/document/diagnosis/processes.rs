@@ -87,7 +87,8 @@ fn of_one(diagnosis: &ProcessDiagnosis, process: &JudgedProcess) -> Vec<Block> {
     let real_time = process.threads.iter().filter(|t| t.is_real_time).count();
     let all = process.threads.len();
     let judged = match real_time {
-        0 => format!("{all} thread{}, none of them real-time", plural(all)),
+        0 if all == 1 => "1 thread, which is not real-time".to_owned(),
+        0 => format!("{all} threads, none of them real-time"),
         n => format!("{n} real-time thread{} of {all}", plural(n)),
     };
     let mut threads: Vec<_> = process.threads.iter().collect();
