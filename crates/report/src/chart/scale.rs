@@ -101,8 +101,11 @@ fn fit(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     if log {
         return (low / 1.15, high * 1.25);
     }
+    // Values that differ by rounding alone are one.
+    let is_one = high - low <= 1e-9 * high.abs();
+    let high = if is_one { low } else { high };
     // From 0 unless the values are far from it, as those of a difference or of an axis of time.
-    let low = if low > 0.0 && (low < 0.7 * high || low == high) {
+    let low = if low > 0.0 && (low < 0.7 * high || is_one) {
         0.0
     } else {
         low
@@ -252,6 +255,16 @@ mod tests {
         let ticks = placed.ticks(axis, most);
         let texts = ticks.into_iter().map(|t| t.text);
         texts.filter(|t| !t.is_empty()).collect()
+    }
+
+    #[test]
+    fn values_that_differ_by_rounding_alone_are_shown_from_0() {
+        let (low, high) = fit([9.877, 9.877 + 2e-15].into_iter(), false);
+        assert_eq!(low, 0.0);
+        assert!(high > 10.0 && high < 11.0, "{high}");
+        // Below 0 there is no such end.
+        let (low, high) = fit([-5.0, -5.0].into_iter(), false);
+        assert_eq!((low, high), (-5.5, -4.5));
     }
 
     #[test]

@@ -66,7 +66,10 @@ const fit = (values, log) => {
   for (const v of values) if (Number.isFinite(v) && (!log || v > 0)) { if (v < low) low = v; if (v > high) high = v; }
   if (low > high) return log ? [1, 10] : [0, 1];
   if (log) return [low / 1.15, high * 1.25];
-  if (low > 0 && (low < 0.7 * high || low === high)) low = 0;
+  // Values that differ by rounding alone are one.
+  const one = high - low <= 1e-9 * Math.abs(high);
+  if (one) high = low;
+  if (low > 0 && (low < 0.7 * high || one)) low = 0;
   const gap = (high - low) * 0.06 || Math.max(Math.abs(high), 1) * 0.1;
   return [low === 0 ? 0 : low - gap, high + gap];
 };
