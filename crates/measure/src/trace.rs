@@ -95,7 +95,7 @@ impl Lost {
             (_, None) => format!("the kernel could not take {lost} trace records"),
             (_, Some((wanted, bytes))) => {
                 let advice = match wanted > LARGEST_BUFFER_KIB {
-                    true => "no --buffer would have held them: watch fewer threads".to_owned(),
+                    true => "no --buffer would have held them".to_owned(),
                     false => format!("--buffer {wanted} would have held them"),
                 };
                 format!(
@@ -277,7 +277,7 @@ mod tests {
         lost.add(2_048, taken, 30_000_000);
         let says = lost.says(10_000);
         assert!(
-            says.contains("no --buffer would have held them: watch fewer threads, at 50 bytes"),
+            says.contains("no --buffer would have held them, at 50 bytes"),
             "{says}"
         );
         // The length of a record is unknown where nothing was read.

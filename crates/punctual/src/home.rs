@@ -73,7 +73,7 @@ pub(crate) fn elsewhere(home: &Path) -> Option<String> {
     let (other, how) = match (is_root(), sudo) {
         (false, _) if std::fs::read_dir(ROOTS).is_ok() => (
             PathBuf::from(ROOTS),
-            "runs made with sudo are there, and you may read them: add --home /var/lib/punctual",
+            "runs made with sudo are there, and you may read them: name it with --home",
         ),
         (false, _) => (
             PathBuf::from(ROOTS),

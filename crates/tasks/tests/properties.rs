@@ -73,6 +73,25 @@ fn random_set(
     each.collect()
 }
 
+/// A set with deadlines of each kind in turn, every fourth with jitter.
+fn set_of_round(
+    random: &mut RandomSource,
+    round: usize,
+    n: usize,
+    total: f64,
+    periods: (f64, f64),
+) -> Vec<Work> {
+    random_set(random, n, total, periods, kind_of(round), round % 4 == 3)
+}
+
+const fn kind_of(round: usize) -> Deadlines {
+    match round % 3 {
+        0 => Deadlines::Periods,
+        1 => Deadlines::Constrained,
+        _ => Deadlines::Arbitrary,
+    }
+}
+
 fn at_once(set: &[Work]) -> Vec<Start> {
     set.iter()
         .map(|w| Start {
@@ -89,17 +108,12 @@ fn response_times_are_those_of_an_exact_schedule_of_the_busy_interval() {
     for round in 0..6_000 {
         let n = 1 + random.below(8);
         let total = 0.3 + 0.69 * random.uniform();
-        let deadlines = [
-            Deadlines::Periods,
-            Deadlines::Constrained,
-            Deadlines::Arbitrary,
-        ][round % 3];
         let mut set = random_set(
             &mut random,
             n,
             total,
             (10.0, 1_000.0),
-            deadlines,
+            kind_of(round),
             round % 2 == 1,
         );
         set.sort_by_key(|w| w.deadline);
@@ -156,19 +170,7 @@ fn the_verdict_of_edf_is_that_of_an_exact_schedule() {
     for round in 0..6_000 {
         let n = 1 + random.below(6);
         let total = 0.6 + 0.4 * random.uniform();
-        let deadlines = [
-            Deadlines::Periods,
-            Deadlines::Constrained,
-            Deadlines::Arbitrary,
-        ][round % 3];
-        let set = random_set(
-            &mut random,
-            n,
-            total,
-            (8.0, 60.0),
-            deadlines,
-            round % 4 == 3,
-        );
+        let set = set_of_round(&mut random, round, n, total, (8.0, 60.0));
         if load(&set, 1) != punctual_tasks::Load::Below {
             continue;
         }
@@ -197,19 +199,7 @@ fn response_times_of_edf_are_those_of_exact_schedules_of_all_phases() {
     for round in 0..1_500 {
         let n = 1 + random.below(4);
         let total = 0.5 + 0.45 * random.uniform();
-        let deadlines = [
-            Deadlines::Periods,
-            Deadlines::Constrained,
-            Deadlines::Arbitrary,
-        ][round % 3];
-        let set = random_set(
-            &mut random,
-            n,
-            total,
-            (4.0, 20.0),
-            deadlines,
-            round % 4 == 3,
-        );
+        let set = set_of_round(&mut random, round, n, total, (4.0, 20.0));
         if load(&set, 1) != punctual_tasks::Load::Below {
             continue;
         }

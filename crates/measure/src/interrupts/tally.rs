@@ -203,7 +203,7 @@ impl Tally {
                 1 => self.cpus.iter().next(),
                 _ => None,
             },
-            // Of samples that were in records that the kernel lost nobody knows the number.
+            // The number of samples in records that the kernel lost is unknown.
             lost: (evidence.lost.records == 0).then_some(0),
             clamped: Some(kept.histogram().clamped()),
             warm_up_samples: Some(0),
@@ -250,7 +250,7 @@ impl Tally {
         let samples: u64 = series.iter().map(|series| series.count).sum();
         let says = match samples {
             0 => "none of these interrupts came: a load can make them come, such as `--load io` or `--load ping`".to_owned(),
-            _ => format!("{samples} times in {} series", series.len()),
+            _ => format!("{samples} samples, series: {}", series.len()),
         };
         let lost = evidence.lost;
         let mut checks = vec![

@@ -84,6 +84,27 @@ pub(super) fn posts(check: &TasksCheck) -> Result<Vec<Post>, MeasureError> {
     .collect()
 }
 
+/// Refuses an analysis that does not belong to its set: a guest gets both as text, which has been through other hands.
+fn is_whole(check: &TasksCheck) -> Result<(), MeasureError> {
+    let set = &check.set;
+    if set.tasks.len() != check.tasks.len() {
+        let reason = format!(
+            "{} tasks, and an analysis of {}",
+            set.tasks.len(),
+            check.tasks.len()
+        );
+        return Err(fail(set, reason));
+    }
+    let mut each = set.tasks.iter();
+    match each.find(|task| task.period_ns.is_zero() || task.execution_ns.is_zero()) {
+        None => Ok(()),
+        Some(task) => {
+            let reason = format!("task {}: its period or execution time is 0", task.name);
+            Err(fail(set, reason))
+        }
+    }
+}
+
 /// Refuses a set that the machine would not run as it says, before anything starts.
 ///
 /// # Errors
@@ -95,6 +116,7 @@ pub(super) fn refuse(
     machine: &CpuSet,
 ) -> Result<(), MeasureError> {
     let set = &check.set;
+    is_whole(check)?;
     let budgets = Budgets::read(sys);
     let real_time = |task: &&Task| task.policy != TaskPolicy::Other;
     let Some(first) = set.tasks.iter().find(real_time) else {

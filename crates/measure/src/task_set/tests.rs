@@ -327,3 +327,19 @@ fn a_closed_budget_is_an_error_before_anything_starts() {
     let err = plan::refuse(&greedy, &sys, &"1".parse().unwrap()).unwrap_err();
     assert!(err.to_string().contains("nothing else would run"), "{err}");
 }
+
+#[test]
+fn an_analysis_of_another_set_is_refused_and_no_panic() {
+    let machine: CpuSet = "0-1".parse().unwrap();
+    let sys = SysRoot::live();
+    let mut other = two();
+    other.tasks.pop();
+    let mut still = two();
+    still.set.tasks[0].period_ns = Nanos::ZERO;
+    for (wrong, why) in [(other, "an analysis of 1"), (still, "is 0")] {
+        let err = plan::refuse(&wrong, &sys, &machine)
+            .unwrap_err()
+            .to_string();
+        assert!(err.contains(why), "{err}");
+    }
+}

@@ -141,7 +141,7 @@ impl Watcher {
             throttling: Throttling::IsAResult,
             ..Found::default()
         };
-        // Of cycles that were in records that the kernel lost nobody knows the number.
+        // The number of cycles in records that the kernel lost is unknown.
         let none_lost = (lost.records == 0).then_some(0);
         let mut tallies = Vec::new();
         for (n, thread, tally) in self.shown() {
