@@ -96,10 +96,13 @@ fn a_load_that_is_killed_makes_the_run_invalid() {
 fn a_load_that_cannot_start_is_one_error_and_no_run() {
     let home = Home::new();
     let args = "measure wakeup --priority o --dma-latency off --load memory:1T --samples 5";
+    // A terabyte on each CPU.
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let wanted = format!("{} MB", ((cpus << 40) as f64 / 1e6).ceil());
     home.run(args.split_whitespace())
-        .error(1, &["memory:1T", "2199024 MB"]);
+        .error(1, &["memory:1T", &wanted]);
     assert!(home.list().is_empty());
-    home.run(["load", "memory:1T"]).error(1, &["2199024 MB"]);
+    home.run(["load", "memory:1T"]).error(1, &[&wanted]);
 }
 
 #[test]

@@ -53,7 +53,8 @@ fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_
     let plan = home.run(["experiment", "plan", path]).fine().stdout.clone();
     assert!(plan.contains("virtual-time,seed={block}"), "{plan}");
 
-    let running = home.start(["experiment", "run", path]);
+    // One guest at a time: a machine of four CPUs would run all of them at once, and none would be left to go on with.
+    let running = home.start(["experiment", "run", path, "--jobs", "1"]);
     let in_flight = || {
         let log = fs::read(home.store().join("experiments/kernels/log.jsonl"));
         let log = String::from_utf8(log.unwrap_or_default()).unwrap_or_default();
