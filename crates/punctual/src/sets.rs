@@ -76,7 +76,7 @@ impl From<TaskSetError> for CliError {
         let text = err.to_string();
         let error = Self::usage(text);
         match err {
-            TaskSetError::RtApp { .. } => error.hint(
+            TaskSetError::RtApp { place, .. } if place == "JSON" => error.hint(
                 "a set whose name does not end in .json is read as TOML, see docs/formats/tasks.md",
             ),
             _ => error,

@@ -41,9 +41,10 @@ mod tuning;
 mod verdicts;
 mod watched;
 
+use punctual_model::tasks::TasksCheck;
 use punctual_model::{
-    Assessment, Comparison, Diagnosis, ExperimentResults, FleetReport, History, Machines, Nanos,
-    RunRecord, StudyResult,
+    Assessment, Comparison, Diagnosis, ExperimentResults, Extrapolation, FleetReport, History,
+    LatencyTest, Machines, Nanos, ProcessDiagnosis, RunRecord, StudyResult, TrialReport,
 };
 use punctual_stats::ThreadHistogram;
 
@@ -121,12 +122,41 @@ pub struct Material {
     pub diagnoses: Vec<Diagnosis>,
     /// What was done on the hosts of an inventory.
     pub fleets: Vec<FleetReport>,
+    /// What other verbs printed.
+    pub printed: Vec<Printed>,
     /// A title given by the user.
     pub title: Option<String>,
     /// What made the report.
     pub program: String,
     /// When it was made, RFC 3339.
     pub made: String,
+}
+
+/// A result that is shown as the verb that printed it shows it.
+#[derive(Clone, Debug)]
+pub enum Printed {
+    /// Of `tasks check`.
+    TasksCheck(TasksCheck),
+    /// Of `kernel latency-test`.
+    LatencyTest(LatencyTest),
+    /// Of `tune trial`.
+    Trial(TrialReport),
+    /// Of `doctor` for processes.
+    Processes(ProcessDiagnosis),
+    /// Of `runs extrapolate`.
+    Extrapolation(Extrapolation),
+}
+
+impl Printed {
+    fn document(&self) -> Document {
+        match self {
+            Self::TasksCheck(check) => Document::of_tasks_check(check),
+            Self::LatencyTest(test) => Document::of_latency_test(test),
+            Self::Trial(trial) => Document::of_trial(trial),
+            Self::Processes(diagnosis) => Document::of_processes(diagnosis),
+            Self::Extrapolation(of) => Document::of_extrapolation(of),
+        }
+    }
 }
 
 impl Material {
@@ -401,7 +431,10 @@ impl Document {
             comparison::add(&mut document, &mut ids, comparison, several);
         }
         for fleet in &material.fleets {
-            fleet::add(&mut document, &mut ids, fleet);
+            document.append(&mut ids, "fleet", Self::of_fleet(fleet));
+        }
+        for printed in &material.printed {
+            document.append(&mut ids, "result", printed.document());
         }
         for fleet in &material.machines {
             machines::add(&mut document, &mut ids, fleet);
@@ -418,8 +451,9 @@ impl Document {
         let asked = !document.answers.is_empty();
         runs::add(&mut document, &mut ids, &material.runs, asked);
         machine::add(&mut document, &mut ids, material);
-        if material.is_virtual() {
-            document.caveats.insert(0, guest::HEADING.to_owned());
+        let heading = guest::HEADING.to_owned();
+        if material.is_virtual() && !document.caveats.contains(&heading) {
+            document.caveats.insert(0, heading);
         }
         document.title = title(material);
         document
@@ -453,6 +487,17 @@ impl Document {
             sections: vec![section],
             ..Self::default()
         }
+    }
+
+    /// Adds all that another document says.
+    fn append(&mut self, ids: &mut Ids, id: &str, other: Self) {
+        self.caveats.extend(other.caveats);
+        self.answers.extend(other.answers);
+        let sections = other.sections.into_iter().map(|section| Section {
+            id: ids.make(id),
+            ..section
+        });
+        self.sections.extend(sections);
     }
 
     /// The same with an answer.
@@ -512,6 +557,7 @@ fn title(material: &Material) -> String {
     }
     parts.extend(material.machines.iter().map(machines::title));
     parts.extend(material.histories.iter().map(history::title));
+    parts.extend(material.printed.iter().map(|of| of.document().title));
     match material.studies.as_slice() {
         [] => {}
         [one] => parts.push(format!("Study {}", one.study.name)),

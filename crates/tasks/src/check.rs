@@ -104,6 +104,7 @@ pub fn check(
     budget::throttled(set, machine, limits, &mut check);
     budget::waiting(&mut check);
     check.partitions = partitions(set, machine, &mut effort);
+    global::compare_with_partitions(&mut check);
     let verdicts = || check.tasks.iter().map(|task| task.verdict);
     check.verdict = if shown_missed || verdicts().any(|v| v == TaskVerdict::Missed) {
         SetVerdict::Missed

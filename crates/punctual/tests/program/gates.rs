@@ -28,8 +28,8 @@ for line in Parser().parse_file(sys.argv[2]):
 print(json.dumps({"junit": cases, "tap": tap}))
 "#;
 
-/// The cases of a result, which both files must agree on.
-fn cases(home: &Home, result: &str) -> Option<Vec<(String, String, String)>> {
+/// The cases of a result: suite, name and outcome, which both files must agree on.
+pub(crate) fn cases(home: &Home, result: &str) -> Option<Vec<(String, String, String)>> {
     let python = machine::python()?;
     let path = home.dir().join("result.json");
     fs::write(&path, result).unwrap();
@@ -70,7 +70,8 @@ fn cases(home: &Home, result: &str) -> Option<Vec<(String, String, String)>> {
     Some(junit)
 }
 
-fn outcome<'a>(cases: &'a [(String, String, String)], name: &str) -> Vec<&'a str> {
+/// What came out of every case of a name.
+pub(crate) fn outcome<'a>(cases: &'a [(String, String, String)], name: &str) -> Vec<&'a str> {
     let of = cases.iter().filter(|(_, case, _)| case == name);
     of.map(|(_, _, outcome)| outcome.as_str()).collect()
 }

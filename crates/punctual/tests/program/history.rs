@@ -10,6 +10,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::common::{Answer, Home, finish, machine, stored};
+use crate::gates::{cases, outcome};
 use crate::schema::{assert_valid, schema};
 
 /// About normal, and the same on every machine.
@@ -154,7 +155,16 @@ fn a_gate_fails_on_a_new_change_passes_an_old_one_and_does_not_open_for_too_few_
     ] {
         let answer = nights.history(dir, &["--fail-on", gate]);
         assert_eq!(answer.code(), status, "{dir} {gate}: {answer:#?}");
-        nights.history(dir, &[]).fine();
+        let json = nights.history(dir, &["--json"]).fine().stdout.clone();
+        let Some(found) = cases(&nights.home, &json) else {
+            continue;
+        };
+        let expected = match (dir, status) {
+            ("few", _) => "error",
+            ("new", _) => "failure",
+            _ => "passed",
+        };
+        assert_eq!(outcome(&found, "p99"), [expected], "{dir}");
     }
     let new = nights.history("new", &[]).stdout.clone();
     assert!(

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::{Home, finish, machine, stored};
+use crate::gates::cases;
 use crate::history::Noise;
 use crate::schema::{assert_valid, schema};
 
@@ -77,7 +78,7 @@ fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() 
     let page: PathBuf = home.dir().join("fleet.html");
     let began = Instant::now();
     let args = ["--json", "-o", page.to_str().unwrap(), "--metric=p50,p99"];
-    let answer = fleet(&home, &dir, &args).fine().json();
+    let answer = fleet(&home, &dir, &args);
     // An optimised program takes 3 s of a quiet machine at most; this one is neither.
     let limit = if cfg!(debug_assertions) { 300 } else { 30 };
     assert!(
@@ -85,6 +86,8 @@ fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() 
         "{:?}",
         began.elapsed()
     );
+    let judged = cases(&home, &answer.fine().stdout).unwrap_or_default();
+    let answer = answer.json();
     assert_valid(&schema("machines.schema.json"), &answer);
     let outliers = answer["groups"][0]["outliers"].as_array().unwrap();
     let found: Vec<&str> = outliers
@@ -96,6 +99,11 @@ fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() 
         .map(|n| format!("rig{n:04}"))
         .collect();
     assert_eq!(found, want);
+    // The cases of a gate are the same machines.
+    for (_, machine, outcome) in &judged {
+        let is_outlier = want.contains(machine);
+        assert_eq!(outcome == "failure", is_outlier, "{machine}: {outcome}");
+    }
     assert!(
         outliers[0]["differs"]
             .to_string()

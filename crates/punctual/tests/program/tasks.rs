@@ -8,6 +8,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::common::{Answer, Home, stored};
+use crate::gates::{cases, outcome};
 use crate::schema::{assert_valid, schema};
 
 const SET: &str = "
@@ -64,6 +65,57 @@ fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
+}
+
+#[test]
+fn a_check_is_reported_and_each_task_is_a_case_of_a_gate() {
+    let home = Home::new();
+    let late = SET.replace("'10ms'", "'10ms'\ndeadline = '2ms'");
+    for (set, status, plan, word) in [
+        (SET, 0, "passed", "shown by analysis"),
+        (&late, 3, "failure", "not met"),
+    ] {
+        let answer = check(&home, "arm.toml", set, &["--json"]);
+        assert_eq!(answer.code(), status, "{answer:#?}");
+        let Some(found) = cases(&home, &answer.stdout) else {
+            return;
+        };
+        assert_eq!(outcome(&found, "servo"), ["passed"]);
+        assert_eq!(outcome(&found, "plan"), [plan]);
+        let json = home.dir().join("result.json");
+        let page = home.run(["report", json.to_str().unwrap(), "--format=md"]);
+        let page = &page.fine().stdout.to_lowercase();
+        assert!(page.contains(word) && page.contains("task set"), "{page}");
+    }
+}
+
+#[test]
+fn a_set_on_several_cpus_says_whether_an_assignment_to_one_each_passes() {
+    let home = Home::new();
+    let set = |third: &str| {
+        let task = |(name, execution): (&str, &str)| {
+            format!(
+                "[[task]]\nname = '{name}'\nperiod = '10ms'\nexecution = '{execution}'\ncpus = '0-1'\n"
+            )
+        };
+        [("a", "6ms"), ("b", "6ms"), ("c", third)]
+            .map(task)
+            .concat()
+    };
+    for (third, says) in [
+        (
+            "3ms",
+            "each task assigned to one CPU, as in the table, the set passes",
+        ),
+        ("6ms", "nor does either assignment of each task to one CPU"),
+    ] {
+        let file = home.dir().join("several.toml");
+        fs::write(&file, set(third)).unwrap();
+        let answer = home.run(["tasks", "check", file.to_str().unwrap(), "--cpus=0-1"]);
+        let text = failed(&answer, 3).split_whitespace();
+        let text = text.collect::<Vec<_>>().join(" ");
+        assert!(text.contains(says), "{text}");
+    }
 }
 
 #[test]

@@ -6,18 +6,7 @@
 use punctual_model::{FleetHost, FleetReport, FleetState};
 
 use super::named::counted;
-use super::{Block, Document, Ids, Table, Tone};
-
-/// Adds what became of the hosts to a report.
-pub(super) fn add(document: &mut Document, ids: &mut Ids, report: &FleetReport) {
-    let own = Document::of_fleet(report);
-    document.answers.extend(own.answers);
-    let sections = own.sections.into_iter().map(|mut section| {
-        section.id = ids.make("fleet");
-        section
-    });
-    document.sections.extend(sections);
-}
+use super::{Block, Document, Table, Tone};
 
 impl Document {
     /// Says how many hosts did it, then what each did.

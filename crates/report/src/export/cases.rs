@@ -6,13 +6,15 @@
 //! A case passes, fails, cannot be judged (an error), or was not judged because there was nothing to judge (skipped). What
 //! cannot be judged never passes. There are no times of the host in it: the same result gives the same bytes.
 
+use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
-    Assessment, Better, Check, CheckStatus, Comparison, ComparisonVerdict, Diagnosis, FleetReport,
-    FleetState, Misses, RealTimeClass, RequirementResult, RequirementRuling, RuleOutcome,
-    RunRecord,
+    Assessment, BandVerdict, Better, Check, CheckStatus, Comparison, ComparisonVerdict, Diagnosis,
+    FleetReport, FleetState, History, HistoryDirection, HistoryVerdict, LatencyCell, LatencyTest,
+    Machines, MachinesOutlier, Misses, RealTimeClass, RequirementResult, RequirementRuling,
+    RuleOutcome, RunRecord,
 };
 
-use crate::document::Material;
+use crate::document::{Material, Printed};
 
 /// One thing that was judged.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -60,6 +62,20 @@ pub fn cases(material: &Material) -> Vec<Case> {
     }
     for fleet in &material.fleets {
         of_fleet(fleet, &mut cases);
+    }
+    for of in &material.machines {
+        of_machines(of, &mut cases);
+    }
+    for of in &material.histories {
+        of_history(of, &mut cases);
+    }
+    for printed in &material.printed {
+        match printed {
+            Printed::TasksCheck(check) => of_tasks(check, &mut cases),
+            Printed::LatencyTest(test) => cases.extend(of_latency_test(test)),
+            // They inform: what to do about it is for people.
+            Printed::Trial(_) | Printed::Processes(_) | Printed::Extrapolation(_) => {}
+        }
     }
     for item in &material.runs {
         let name = item.record.name.as_deref().unwrap_or(&item.record.id);
@@ -262,4 +278,143 @@ fn of_fleet(fleet: &FleetReport, cases: &mut Vec<Case>) {
             },
         });
     }
+}
+
+/// Each machine. One that is not like the others fails; where nothing was judged, none passes.
+fn of_machines(fleet: &Machines, cases: &mut Vec<Case>) {
+    for group in &fleet.groups {
+        let judged = group.figures.iter().filter(|figure| figure.judged).count();
+        for machine in &group.machines {
+            let own = |outlier: &&MachinesOutlier| outlier.machine == machine.name;
+            let (outcome, detail) = match group.outliers.iter().find(own) {
+                Some(outlier) => {
+                    let figures = outlier.figures.iter().map(|of| of.figure.as_str());
+                    let figures = figures.collect::<Vec<_>>().join(", ");
+                    (Outcome::Failed, format!("not like the others in {figures}"))
+                }
+                None if judged == 0 => {
+                    let detail = "no figure was judged: too few machines, or unequal runs";
+                    (Outcome::Error, detail.to_owned())
+                }
+                None => {
+                    let detail = format!("like the others in {judged} figures");
+                    (Outcome::Passed, detail)
+                }
+            };
+            cases.push(Case {
+                suite: format!("machines {}", group.name),
+                name: machine.name.clone(),
+                outcome,
+                detail: format!("{detail}, {} runs", machine.runs),
+            });
+        }
+    }
+}
+
+/// Each figure of each line. What fails is what `history --fail-on new-worse` fails on.
+fn of_history(history: &History, cases: &mut Vec<Case>) {
+    for line in &history.lines {
+        for series in &line.series {
+            let new = series.changes.iter().rev().find(|change| change.new);
+            let bad = new.filter(|change| change.direction != HistoryDirection::Better);
+            let runs = series.values.iter().flatten().count();
+            let (outcome, what) = match (bad, new, series.verdict) {
+                (_, _, HistoryVerdict::TooFewRuns) => (Outcome::Error, "too few runs".to_owned()),
+                (Some(change), ..) | (None, Some(change), _) => {
+                    let at = usize::try_from(change.run).ok();
+                    let run = at.and_then(|at| line.runs.get(at));
+                    let run = run.map_or_else(String::new, |run| {
+                        format!(" since {}", run.label.as_ref().unwrap_or(&run.id))
+                    });
+                    let ratio = change.ratio.map_or_else(String::new, |ratio| {
+                        format!(", ratio {:.4}", ratio.estimate)
+                    });
+                    let outcome = match bad {
+                        Some(_) => Outcome::Failed,
+                        None => Outcome::Passed,
+                    };
+                    (outcome, format!("new change{run}{ratio}"))
+                }
+                (None, None, _) => (Outcome::Passed, "no new change".to_owned()),
+            };
+            cases.push(Case {
+                suite: format!("history {}", line.name),
+                name: series.figure.clone(),
+                outcome,
+                detail: format!("{what}, {runs} runs"),
+            });
+        }
+    }
+}
+
+/// Each task of a set: what analysis does not show does not pass.
+fn of_tasks(check: &TasksCheck, cases: &mut Vec<Case>) {
+    cases.extend(check.tasks.iter().map(|task| {
+        let bound = task.response_ns.map_or_else(
+            || "no bound".to_owned(),
+            |bound| format!("response at most {} ns", bound.get()),
+        );
+        let why = task.why.as_ref();
+        Case {
+            suite: format!("tasks {}", check.set.name),
+            name: task.name.clone(),
+            outcome: match task.verdict {
+                TaskVerdict::Met => Outcome::Passed,
+                TaskVerdict::Missed => Outcome::Failed,
+                TaskVerdict::NotShown => Outcome::Error,
+            },
+            detail: match why {
+                Some(why) => format!("{bound}; {why}"),
+                None => bound,
+            },
+        }
+    }));
+}
+
+/// The cases of `test`: a suite a kernel and model, a case a load and figure. A figure that is worse fails, one that
+/// supports no claim is an error.
+pub(super) fn of_latency_test(test: &LatencyTest) -> Vec<Case> {
+    let cells = test.cells.iter();
+    cells.flat_map(|cell| of_cell(test, cell)).collect()
+}
+
+fn of_cell(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
+    let suite = format!("{} {}", cell.kernel, cell.model);
+    let of_cell = test
+        .comparisons
+        .iter()
+        .filter(|of| of.kernel == cell.kernel && of.model == cell.model && of.load == cell.load);
+    let mut cases: Vec<Case> = of_cell
+        .map(|of| Case {
+            suite: suite.clone(),
+            name: format!("{} {}", cell.load, of.figure),
+            outcome: match of.verdict {
+                BandVerdict::Worse => Outcome::Failed,
+                BandVerdict::Invalid => Outcome::Error,
+                BandVerdict::Better | BandVerdict::NoDifference => Outcome::Passed,
+            },
+            detail: format!(
+                "{} than {} {} in virtual time (instruction counts)",
+                of.verdict, of.baseline, of.baseline_model
+            )
+            .replace("no difference than", "no difference to")
+            .replace("invalid than", "no claim against"),
+        })
+        .collect();
+    if cases.is_empty() {
+        let valid = cell.faults.is_empty();
+        cases.push(Case {
+            suite,
+            name: cell.load.clone(),
+            outcome: match valid {
+                true => Outcome::Passed,
+                false => Outcome::Error,
+            },
+            detail: match valid {
+                true => "measured in virtual time (instruction counts)".to_owned(),
+                false => cell.faults.join("; "),
+            },
+        });
+    }
+    cases
 }

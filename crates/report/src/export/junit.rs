@@ -8,22 +8,19 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use punctual_model::{BandVerdict, LatencyCell, LatencyTest};
+use punctual_model::LatencyTest;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::cases::{Case, Outcome};
+use super::cases::{Case, Outcome, of_latency_test};
 
-/// Writes `test` as JUnit's XML: a suite a kernel and model, a case a load and figure. A figure that is worse is a
-/// failure, one that supports no claim an error.
+/// Writes the cases of `test` as JUnit's XML.
 ///
 /// # Errors
 ///
 /// Fails as `out` does.
 pub fn junit_of_latency_test(test: &LatencyTest, out: &mut dyn Write) -> io::Result<()> {
-    let cells = test.cells.iter();
-    let cases: Vec<Case> = cells.flat_map(|cell| of_cell(test, cell)).collect();
-    junit("punctual kernel latency-test", &cases, out)
+    junit("punctual kernel latency-test", &of_latency_test(test), out)
 }
 
 /// Writes cases as JUnit's XML.
@@ -81,47 +78,6 @@ fn write_case<W: Write>(case: &Case, xml: &mut Writer<W>) -> io::Result<()> {
     Ok(())
 }
 
-fn of_cell(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
-    let suite = format!("{} {}", cell.kernel, cell.model);
-    let of_cell = test
-        .comparisons
-        .iter()
-        .filter(|of| of.kernel == cell.kernel && of.model == cell.model && of.load == cell.load);
-    let mut cases: Vec<Case> = of_cell
-        .map(|of| Case {
-            suite: suite.clone(),
-            name: format!("{} {}", cell.load, of.figure),
-            outcome: match of.verdict {
-                BandVerdict::Worse => Outcome::Failed,
-                BandVerdict::Invalid => Outcome::Error,
-                BandVerdict::Better | BandVerdict::NoDifference => Outcome::Passed,
-            },
-            detail: format!(
-                "{} than {} {} in virtual time (instruction counts)",
-                of.verdict, of.baseline, of.baseline_model
-            )
-            .replace("no difference than", "no difference to")
-            .replace("invalid than", "no claim against"),
-        })
-        .collect();
-    if cases.is_empty() {
-        let valid = cell.faults.is_empty();
-        cases.push(Case {
-            suite,
-            name: cell.load.clone(),
-            outcome: match valid {
-                true => Outcome::Passed,
-                false => Outcome::Error,
-            },
-            detail: match valid {
-                true => "measured in virtual time (instruction counts)".to_owned(),
-                false => cell.faults.join("; "),
-            },
-        });
-    }
-    cases
-}
-
 fn counts(cases: &[Case]) -> Vec<(&'static str, Cow<'static, str>)> {
     let of = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
     let mut counts: Vec<(&'static str, Cow<'static, str>)> = vec![
@@ -144,7 +100,7 @@ fn sayable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_model::{BandComparison, LATENCY_TEST_FORMAT, Nanos};
+    use punctual_model::{BandComparison, BandVerdict, LATENCY_TEST_FORMAT, LatencyCell, Nanos};
 
     fn test(verdict: BandVerdict) -> LatencyTest {
         let comparison = |figure: &str, verdict| BandComparison {

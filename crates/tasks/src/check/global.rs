@@ -12,6 +12,25 @@ use crate::growth;
 use crate::several::{Global, densities, global, rm_us};
 use crate::work::{Effort, Load, Work, load};
 
+/// Why a task that may run on several CPUs has no bound.
+const UNSHOWN: &str = "no test for several CPUs shows it";
+
+/// Says of tasks without a bound what assigning each to one CPU gives.
+pub(super) fn compare_with_partitions(check: &mut TasksCheck) {
+    let more = match check.partitions.as_slice() {
+        [] => return,
+        all if all.iter().any(|partition| partition.passed) => {
+            "each task assigned to one CPU, as in the table, the set passes"
+        }
+        _ => "nor does either assignment of each task to one CPU",
+    };
+    for why in check.tasks.iter_mut().filter_map(|task| task.why.as_mut()) {
+        if why == UNSHOWN {
+            *why = format!("{UNSHOWN}; {more}");
+        }
+    }
+}
+
 /// Tasks that may run on several CPUs.
 #[derive(Debug)]
 pub(super) struct Together<'a> {
@@ -132,10 +151,7 @@ impl Group for Together<'_> {
                     task.verdict = TaskVerdict::Met;
                 }
                 None => {
-                    task.why = Some(
-                        "no test for several CPUs shows it; assigned to one CPU it may be shown"
-                            .to_owned(),
-                    );
+                    task.why = Some(UNSHOWN.to_owned());
                 }
             }
         }

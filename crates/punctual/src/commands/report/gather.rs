@@ -5,11 +5,13 @@
 
 use std::path::Path;
 
+use punctual_model::tasks::TASKS_CHECK_FORMAT;
 use punctual_model::{
     ASSESSMENT_FORMAT, COMPARISON_FORMAT, DIAGNOSIS_FORMAT, EXPERIMENT_RESULTS_FORMAT,
-    FLEET_FORMAT, HISTORY_FORMAT, MACHINES_FORMAT, STUDY_REPORT_FORMAT, StudyReport,
+    EXTRAPOLATION_FORMAT, FLEET_FORMAT, HISTORY_FORMAT, LATENCY_TEST_FORMAT, MACHINES_FORMAT,
+    PROCESS_DIAGNOSIS_FORMAT, STUDY_REPORT_FORMAT, StudyReport, TRIAL_FORMAT,
 };
-use punctual_report::document::Material;
+use punctual_report::document::{Material, Printed};
 use punctual_store::{Store, decode};
 use punctual_verdict::comparison::{ComparisonRequest, compare};
 use punctual_verdict::select::{self, Chosen, RunSource};
@@ -163,10 +165,11 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     decode::parts(text.as_bytes()).map_err(|what| failed().because(what))?;
     let head: Head = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
-            "a file is the JSON that measure, compare, history, experiment results, study report, assess, doctor or fleet print \
-             with --json; import the output of other tools first with `punctual runs import`",
+            "a file is the JSON that measure, compare, history, experiment results, study report, assess, doctor, fleet, tasks check, \
+             latency-test or trial print with --json; import the output of other tools first with `punctual runs import`",
         )
     })?;
+    let mut printed = |result| material.printed.push(result);
     match head.format.as_deref() {
         Some(COMPARISON_FORMAT) => material.comparisons.push(parsed(&text, what)?),
         Some(MACHINES_FORMAT) => material.machines.push(parsed(&text, what)?),
@@ -175,6 +178,11 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
         Some(ASSESSMENT_FORMAT) => material.assessments.push(parsed(&text, what)?),
         Some(FLEET_FORMAT) => material.fleets.push(parsed(&text, what)?),
         Some(DIAGNOSIS_FORMAT) => material.diagnoses.push(parsed(&text, what)?),
+        Some(TASKS_CHECK_FORMAT) => printed(Printed::TasksCheck(parsed(&text, what)?)),
+        Some(LATENCY_TEST_FORMAT) => printed(Printed::LatencyTest(parsed(&text, what)?)),
+        Some(TRIAL_FORMAT) => printed(Printed::Trial(parsed(&text, what)?)),
+        Some(PROCESS_DIAGNOSIS_FORMAT) => printed(Printed::Processes(parsed(&text, what)?)),
+        Some(EXTRAPOLATION_FORMAT) => printed(Printed::Extrapolation(parsed(&text, what)?)),
         Some(STUDY_REPORT_FORMAT) => {
             let report: StudyReport = parsed(&text, what)?;
             material.studies.extend(report.studies);
