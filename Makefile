@@ -106,9 +106,9 @@ endif
 	$(BINARY) assess
 
 # Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too. Most
-# tests wait: more of them at a time than there are CPUs.
+# tests wait: two of them for each CPU.
 test: export PUNCTUAL_AGENT ?= $(abspath $(TARGET_DIR))/$(TRIPLE)/test-agent/punctual
-test: export RUST_TEST_THREADS ?= 4
+test: export RUST_TEST_THREADS ?= $(shell expr 2 '*' "$$(nproc)")
 test:
 	@scripts/prerequisites.sh test
 ifeq ($(origin PUNCTUAL_AGENT),undefined)
