@@ -39,6 +39,7 @@ const BUILT_IN: [BuiltIn; 5] = [
         include_str!("study/wang2019.toml"),
         &[
             ("kernels", include_str!("study/wang2019-kernels.toml")),
+            ("policies", include_str!("study/wang2019-policies.toml")),
             ("here", include_str!("study/wang2019-here.toml")),
         ],
     ),

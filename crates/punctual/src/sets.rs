@@ -11,7 +11,7 @@ use punctual_model::tasks::{Overheads, TaskSet};
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_tasks::file::{Draft, FILE_LIMIT};
-use punctual_tasks::{Limits, TaskSetError, file, observe, rt_app};
+use punctual_tasks::{Limits, TaskSetError, example, file, observe, rt_app};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -55,6 +55,15 @@ pub(crate) fn read(home: &Path, path: &Path) -> Result<(TaskSet, Vec<String>), C
 
 fn draft(path: &Path) -> Result<Draft, CliError> {
     let name = path.display().to_string();
+    if let Some(wanted) = name.strip_prefix(example::PREFIX) {
+        let mut known = example::EXAMPLES.into_iter();
+        let Some((_, text)) = known.find(|(known, _)| *known == wanted) else {
+            let names = example::EXAMPLES.map(|(known, _)| known).join(", ");
+            return Err(CliError::usage(format!("{name}: there is no such example"))
+                .hint(format!("there are {names}")));
+        };
+        return Ok(file::parse(&name, text)?);
+    }
     let failed = |err: io::Error| CliError::failed_to(format!("read {name}")).because(err);
     let mut bytes = Vec::new();
     std::fs::File::open(path)

@@ -17,6 +17,7 @@ mod critical;
 pub mod demand;
 pub mod edf_response;
 mod error;
+pub mod example;
 pub mod file;
 mod growth;
 pub mod observe;

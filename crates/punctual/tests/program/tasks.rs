@@ -90,6 +90,15 @@ fn a_check_is_reported_and_each_task_is_a_case_of_a_gate() {
 }
 
 #[test]
+fn an_example_needs_no_file_and_a_wrong_name_says_which_there_are() {
+    let home = Home::new();
+    let check = |set: &str| home.run(["tasks", "check", set, "--cpus=0"]);
+    let text = check("example:rate-monotonic");
+    assert!(failed(&text, 3).contains("slow"), "{text:#?}");
+    check("example:none").error(2, &["example:none", "arm", "rate-monotonic"]);
+}
+
+#[test]
 fn a_set_on_several_cpus_says_whether_an_assignment_to_one_each_passes() {
     let home = Home::new();
     let set = |third: &str| {

@@ -25,7 +25,8 @@ pub enum TasksAction {
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_EXIT)]
 pub struct TasksCheckArgs {
-    /// The set: a TOML file, or a JSON file of rt-app
+    /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,
+    /// earliest-deadline-first)
     #[arg(value_name = "SET", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub set: PathBuf,
 
