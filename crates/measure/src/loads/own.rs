@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
+use punctual_model::choices;
+
 use punctual_sys::dense;
 use punctual_sys::keep::copy_to_start;
 
@@ -166,22 +168,12 @@ impl fmt::Display for Linpack {
     }
 }
 
+choices!(Role { Keep => "keep", Fork => "fork", Linpack => "linpack", End => "end" });
+
 impl Role {
-    const ALL: [Self; 4] = [Self::Keep, Self::Fork, Self::Linpack, Self::End];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Fork => "fork",
-            Self::Linpack => "linpack",
-            Self::End => "end",
-        }
-    }
-
     /// Tells the role from the first argument of a command line.
     pub fn of(first: &OsStr) -> Option<Self> {
-        let name = first.to_str()?.strip_prefix(PREFIX)?;
-        Self::ALL.into_iter().find(|role| role.name() == name)
+        first.to_str()?.strip_prefix(PREFIX)?.parse().ok()
     }
 
     /// Returns the arguments that give our program this role.
@@ -288,7 +280,7 @@ mod tests {
 
     #[test]
     fn roles_are_told_from_what_people_type() {
-        for role in Role::ALL {
+        for &role in Role::ALL {
             assert_eq!(Role::of(&role.command()[1]), Some(role));
         }
         for word in ["load", "load:", "load:x", "keep", ""] {
