@@ -56,14 +56,6 @@ const FOREIGN: LoadKind = LoadKind {
 struct StressNg(String);
 
 impl Load for StressNg {
-    fn kind(&self) -> &'static LoadKind {
-        &STRESS_NG
-    }
-
-    fn threads(&self, _cpus: u32) -> u32 {
-        1
-    }
-
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
         look_for("stress-ng")?;
         // Where memory runs out it would otherwise start anew what was killed, as if nothing had been.
@@ -83,14 +75,6 @@ impl fmt::Display for StressNg {
 struct Cmd(String);
 
 impl Load for Cmd {
-    fn kind(&self) -> &'static LoadKind {
-        &CMD
-    }
-
-    fn threads(&self, _cpus: u32) -> u32 {
-        1
-    }
-
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
         Ok(site.run(shell(&self.0)))
     }

@@ -101,10 +101,6 @@ struct Fork {
 }
 
 impl Load for Fork {
-    fn kind(&self) -> &'static LoadKind {
-        &FORK
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         self.threads.unwrap_or(cpus)
     }
@@ -134,10 +130,6 @@ struct Linpack {
 }
 
 impl Load for Linpack {
-    fn kind(&self) -> &'static LoadKind {
-        &LINPACK
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         self.threads.unwrap_or(cpus)
     }

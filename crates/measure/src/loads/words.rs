@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::kind::KINDS;
+use super::registry::KINDS;
 use super::settings::Settings;
 
 /// The parts of a load.
