@@ -6,7 +6,7 @@
 use punctual_model::{FleetHost, FleetReport, FleetState};
 
 use super::named::counted;
-use super::{Block, Document, Ids, Table, Tone};
+use super::parts::{Block, Document, Ids, Table, Tone};
 
 /// Adds what became of the hosts to a report.
 pub(super) fn add(document: &mut Document, ids: &mut Ids, report: &FleetReport) {
