@@ -158,7 +158,7 @@ impl Load for Disk {
     }
 
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
-        Ok(site.run(self.program()?))
+        Ok(self.program()?.task(site))
     }
 }
 

@@ -13,7 +13,6 @@ use punctual_sys::SysRoot;
 
 use super::parse::Given;
 use super::ping::Ping;
-use super::program::Program;
 use super::settings::Settings;
 use super::shift::Task;
 
@@ -107,11 +106,4 @@ pub(super) struct Site<'a> {
     pub(super) sys: &'a SysRoot,
     pub(super) allowed: &'a CpuSet,
     pub(super) settings: &'a Settings,
-}
-
-impl Site<'_> {
-    /// Returns the one task of a load that is a program.
-    pub(super) fn run(&self, program: Program) -> Vec<Task> {
-        vec![program.task(self.sys, self.settings, self.allowed)]
-    }
 }

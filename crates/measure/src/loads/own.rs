@@ -111,7 +111,7 @@ impl Load for Fork {
     }
 
     fn prepare(&self, site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
-        Ok(site.run(Role::Fork.program(&[threads])))
+        Ok(Role::Fork.program(&[threads]).task(site))
     }
 }
 
@@ -144,7 +144,7 @@ impl Load for Linpack {
             let what = "the processor lacks vector instructions that it needs";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
-        Ok(site.run(Role::Linpack.program(&[threads, self.order])))
+        Ok(Role::Linpack.program(&[threads, self.order]).task(site))
     }
 }
 

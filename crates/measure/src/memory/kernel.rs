@@ -306,10 +306,7 @@ mod tests {
             assert_eq!(kernel.name().parse::<Kernel>().unwrap(), *kernel);
         }
         let err = "memset".parse::<Kernel>().unwrap_err().to_string();
-        assert!(
-            err.starts_with("`memset` is not a kernel; use one of copy, "),
-            "{err}"
-        );
+        assert!(err.starts_with("`memset` is not one of: copy, "), "{err}");
     }
 
     #[test]
