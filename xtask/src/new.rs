@@ -98,7 +98,7 @@ fn load(edits: &mut Edits<'_>, name: &str) -> anyhow::Result<&'static str> {
     edits.add_sorted("crates/measure/src/loads.rs", &format!("mod {name};"))?;
     let line = format!("    &super::{name}::KIND,\n");
     edits.add_to(
-        "crates/measure/src/loads/kind.rs",
+        "crates/measure/src/loads/registry.rs",
         "const KINDS: &[&LoadKind] = &[\n",
         "];\n",
         &line,

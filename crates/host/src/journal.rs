@@ -200,16 +200,24 @@ impl Journal {
             }
         }
         Ok(Self {
+            entries,
+            ..Self::of(copies, header)
+        })
+    }
+
+    /// Makes one of which nothing is known but what it is of.
+    const fn of(copies: Vec<Copy>, header: Header) -> Self {
+        Self {
             copies,
             header,
-            entries,
+            entries: Vec::new(),
             keeper: None,
             complete: false,
             reverting: false,
             damaged_lines: Vec::new(),
             torn: false,
             remarks: Vec::new(),
-        })
+        }
     }
 
     /// Looks for a session in `dir`.
@@ -251,20 +259,15 @@ impl Journal {
                 .rsplit(|byte| *byte == b'\n')
                 .next()
                 .map_or(0, <[u8]>::len);
+        let copy = Copy {
+            dir,
+            file: Some(file),
+            torn_at: lines.torn.then_some(whole as u64),
+        };
         let mut journal = Self {
-            copies: vec![Copy {
-                dir,
-                file: Some(file),
-                torn_at: lines.torn.then_some(whole as u64),
-            }],
-            header: lines.header,
-            entries: Vec::new(),
-            keeper: None,
-            complete: false,
-            reverting: false,
             damaged_lines: lines.damaged,
             torn: lines.torn,
-            remarks: Vec::new(),
+            ..Self::of(vec![copy], lines.header)
         };
         for record in lines.records {
             journal.replay(record);

@@ -62,16 +62,17 @@ pub struct Control {
 }
 
 /// Who judges whether real-time throttling hit the run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Throttling {
     /// The frame, as for a wake-up measurement: it makes a run invalid.
+    #[default]
     Disturbs,
     /// The instrument, whose result it is.
     IsAResult,
 }
 
 /// What an instrument found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Found {
     /// One entry a thread and kind of latency; none for an instrument that takes no samples.
     pub series: Vec<Series>,
@@ -108,30 +109,6 @@ pub struct Found {
     pub throttling: Throttling,
     /// Options as carried out, in addition to or instead of those of the set-up.
     pub options: BTreeMap<String, String>,
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        Self {
-            series: Vec::new(),
-            total: Series::default(),
-            histograms: Vec::new(),
-            artifacts: Vec::new(),
-            figures: Vec::new(),
-            findings: Vec::new(),
-            watched: None,
-            tasks: None,
-            threshold: None,
-            precision: Vec::new(),
-            checks: Vec::new(),
-            ended: Ended::Completed,
-            threads: Vec::new(),
-            pin: None,
-            faults_spoil: false,
-            throttling: Throttling::Disturbs,
-            options: BTreeMap::new(),
-        }
-    }
 }
 
 /// What a run found, judged.

@@ -12,12 +12,11 @@
 mod turns;
 mod work;
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress};
+use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress, choices};
 use punctual_stats::float;
 use punctual_sys::thread::Tid;
 use punctual_sys::wake;
@@ -53,45 +52,15 @@ pub enum Way {
     PiMutex,
 }
 
-impl Way {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: &[Self] = &[
-        Self::Futex,
-        Self::Pipe,
-        Self::Eventfd,
-        Self::Queue,
-        Self::Signal,
-        Self::Condvar,
-        Self::PiMutex,
-    ];
-
-    /// Returns its name on the command line and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Futex => "futex",
-            Self::Pipe => "pipe",
-            Self::Eventfd => "eventfd",
-            Self::Queue => "mqueue",
-            Self::Signal => "signal",
-            Self::Condvar => "condvar",
-            Self::PiMutex => "pi-mutex",
-        }
-    }
-}
-
-/// No way has this name.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("must be one of futex, pipe, eventfd, mqueue, signal, condvar, pi-mutex")]
-pub struct ParseWayError;
-
-impl FromStr for Way {
-    type Err = ParseWayError;
-
-    fn from_str(s: &str) -> Result<Self, ParseWayError> {
-        let way = Self::ALL.iter().find(|way| way.name() == s);
-        way.copied().ok_or(ParseWayError)
-    }
-}
+choices!(Way {
+    Futex => "futex",
+    Pipe => "pipe",
+    Eventfd => "eventfd",
+    Queue => "mqueue",
+    Signal => "signal",
+    Condvar => "condvar",
+    PiMutex => "pi-mutex",
+});
 
 /// Where sender and receiver run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -102,32 +71,7 @@ pub enum Placement {
     Cross,
 }
 
-impl Placement {
-    /// Both, in the order in which they are shown.
-    pub const ALL: &[Self] = &[Self::Same, Self::Cross];
-
-    /// Returns its name on the command line and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Cross => "cross",
-        }
-    }
-}
-
-/// No placement has this name.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("must be `same` or `cross`")]
-pub struct ParsePlacementError;
-
-impl FromStr for Placement {
-    type Err = ParsePlacementError;
-
-    fn from_str(s: &str) -> Result<Self, ParsePlacementError> {
-        let placement = Self::ALL.iter().find(|placement| placement.name() == s);
-        placement.copied().ok_or(ParsePlacementError)
-    }
-}
+choices!(Placement { Same => "same", Cross => "cross" });
 
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -7,5 +7,5 @@ mod kernel;
 mod nodes;
 mod run;
 
-pub use kernel::{Kernel, UnknownKernel};
+pub use kernel::Kernel;
 pub use run::{Memory, run};

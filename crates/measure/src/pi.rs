@@ -23,11 +23,10 @@
 mod cycle;
 mod judge;
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use punctual_model::{Finding, Nanos, Policy, Progress, SeriesProgress};
+use punctual_model::{Finding, Nanos, Policy, Progress, SeriesProgress, choices};
 use punctual_sys::mutex::{Protocol as Raw, ProtocolMutex};
 use punctual_sys::timer::Errno;
 
@@ -53,33 +52,7 @@ pub enum Protocol {
     Protect,
 }
 
-impl Protocol {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: &[Self] = &[Self::None, Self::Inherit, Self::Protect];
-
-    /// Returns its name on the command line and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Inherit => "inherit",
-            Self::Protect => "protect",
-        }
-    }
-}
-
-/// No protocol has this name.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("must be one of none, inherit, protect")]
-pub struct ParseProtocolError;
-
-impl FromStr for Protocol {
-    type Err = ParseProtocolError;
-
-    fn from_str(s: &str) -> Result<Self, ParseProtocolError> {
-        let protocol = Self::ALL.iter().find(|protocol| protocol.name() == s);
-        protocol.copied().ok_or(ParseProtocolError)
-    }
-}
+choices!(Protocol { None => "none", Inherit => "inherit", Protect => "protect" });
 
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -12,7 +12,8 @@ pub struct UnknownChoice {
 }
 
 impl UnknownChoice {
-    pub(crate) fn new(given: &str, choices: &[&str]) -> Self {
+    /// Says that `given` is none of `choices`.
+    pub fn new(given: &str, choices: &[&str]) -> Self {
         Self {
             given: given.to_owned(),
             choices: choices.join(", "),
@@ -21,6 +22,7 @@ impl UnknownChoice {
 }
 
 /// Gives an enum its names: `ALL`, `name`, `Display` and `FromStr`.
+#[macro_export]
 macro_rules! choices {
     ($type:ty { $($variant:ident => $name:literal),+ $(,)? }) => {
         impl $type {
@@ -42,7 +44,7 @@ macro_rules! choices {
         }
 
         impl std::str::FromStr for $type {
-            type Err = $crate::choice::UnknownChoice;
+            type Err = $crate::UnknownChoice;
 
             fn from_str(s: &str) -> Result<Self, Self::Err> {
                 Self::ALL
@@ -51,11 +53,9 @@ macro_rules! choices {
                     .find(|choice| choice.name() == s)
                     .ok_or_else(|| {
                         let names: Vec<_> = Self::ALL.iter().map(|c| c.name()).collect();
-                        $crate::choice::UnknownChoice::new(s, &names)
+                        $crate::UnknownChoice::new(s, &names)
                     })
             }
         }
     };
 }
-
-pub(crate) use choices;

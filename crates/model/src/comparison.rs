@@ -265,7 +265,7 @@ pub enum WithheldReason {
 }
 
 /// One figure of one group.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupFigure {
     /// Name of the group.

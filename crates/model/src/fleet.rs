@@ -31,7 +31,7 @@ pub struct FleetReport {
 }
 
 /// What became of one host.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetHost {
     /// Its name in the inventory; also the tag `host` of its runs.
@@ -61,7 +61,7 @@ pub struct FleetHost {
 }
 
 /// How a host ended.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FleetState {
@@ -96,6 +96,7 @@ pub enum FleetState {
     /// What it sent could not be taken into the store.
     NotImported,
     /// It was not its turn before the end.
+    #[default]
     NotReached,
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::choices;
 use crate::host::HostFacts;
 use crate::units::Nanos;
 
@@ -39,15 +40,7 @@ pub enum AgentKind {
     Whole,
 }
 
-impl AgentKind {
-    /// Returns the name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Small => "small",
-            Self::Whole => "whole",
-        }
-    }
-}
+choices!(AgentKind { Small => "small", Whole => "whole" });
 
 /// The program that was a guest's first process, and measured.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::choices;
+
 /// Value of `format` in a [`OneShotPlan`].
 pub const ONE_SHOT_PLAN_FORMAT: &str = "punctual.one-shot-plan/1";
 /// Value of `format` in a [`OneShotStatus`].
@@ -23,16 +25,7 @@ pub enum OneShotLoader {
     Kexec,
 }
 
-impl OneShotLoader {
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Grub => "GRUB",
-            Self::SystemdBoot => "systemd-boot",
-            Self::Kexec => "kexec",
-        }
-    }
-}
+choices!(OneShotLoader { Grub => "GRUB", SystemdBoot => "systemd-boot", Kexec => "kexec" });
 
 /// Which kernel boots once, how, and what is written for it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::choices;
 use crate::figure::{Figure, Finding, Interval, LoadRecord, Setup};
 use crate::guest::Guest;
 use crate::host::HostFacts;
@@ -140,11 +141,12 @@ impl RunRecord {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The duration passed or the samples were taken.
+    #[default]
     Completed,
     /// The wanted precision was reached.
     Precision,
@@ -154,17 +156,12 @@ pub enum Ended {
     Interrupted,
 }
 
-impl Ended {
-    /// Its name, as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Precision => "precision",
-            Self::Threshold => "threshold",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
+choices!(Ended {
+    Completed => "completed",
+    Precision => "precision",
+    Threshold => "threshold",
+    Interrupted => "interrupted",
+});
 
 /// The figures of one thread, or of all threads together.
 ///

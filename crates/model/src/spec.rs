@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
+use crate::choices;
 use crate::cpu::CpuSet;
 use crate::policy::Policy;
 use crate::units::Nanos;

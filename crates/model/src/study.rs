@@ -124,7 +124,7 @@ pub struct StudyResult {
 }
 
 /// One experiment of a study.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyPart {
     /// Its name.

@@ -16,6 +16,7 @@ pub use self::run::{
     Assumption, Broke, BrokeCount, CriticalSlice, JobAboveBound, TaskSeen, TasksPlan, TasksRun,
     WindowJob, WorstWindow,
 };
+use crate::choices;
 use crate::cpu::CpuSet;
 use crate::units::Nanos;
 
@@ -139,16 +140,7 @@ pub enum Protocol {
     Ceiling,
 }
 
-impl Protocol {
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Inheritance => "inheritance",
-            Self::Ceiling => "ceiling",
-        }
-    }
-}
+choices!(Protocol { None => "none", Inheritance => "inheritance", Ceiling => "ceiling" });
 
 /// How priorities are given to tasks that name none.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -164,16 +156,11 @@ pub enum PriorityOrder {
     Optimal,
 }
 
-impl PriorityOrder {
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RateMonotonic => "rate-monotonic",
-            Self::DeadlineMonotonic => "deadline-monotonic",
-            Self::Optimal => "optimal",
-        }
-    }
-}
+choices!(PriorityOrder {
+    RateMonotonic => "rate-monotonic",
+    DeadlineMonotonic => "deadline-monotonic",
+    Optimal => "optimal",
+});
 
 /// What the system takes for itself.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

@@ -26,8 +26,10 @@ pub use self::measure::{
 pub(crate) use self::measure::{RATES, at_least, holds, own};
 #[cfg(feature = "workbench")]
 pub use self::workbench::*;
+use std::path::PathBuf;
+
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
 
@@ -76,6 +78,11 @@ where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
     PossibleValuesParser::new(all.iter().copied().map(name)).try_map(|name| name.parse::<T>())
+}
+
+/// A path, which may be empty: what is wrong with that says who opens it.
+pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// A tag of a run

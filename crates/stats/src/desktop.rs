@@ -41,8 +41,8 @@ pub use holm::holm;
 pub use poisson::poisson_interval;
 pub use precision::{
     Interval, clopper_pearson, dependent_mean_interval, dependent_quantile_interval,
-    exceedance_upper_bound, mean_interval, quantile_interval, quantile_ranks, rule_of_three,
-    samples_for_bound, samples_for_quantile,
+    exceedance_upper_bound, mean_interval, quantile_interval, quantile_ranks, samples_for_bound,
+    samples_for_quantile,
 };
 pub use pvalue::PValue;
 pub use random::RandomSource;

@@ -448,15 +448,6 @@ fn compared(
     variance_inside: Option<f64>,
 ) -> ComparedFigure {
     let (verdict, more_runs) = verdict(outcome.verdict);
-    let empty = || GroupFigure {
-        group: String::new(),
-        runs: 0,
-        without: 0,
-        estimate: None,
-        interval: None,
-        deviation: None,
-        outliers: Vec::new(),
-    };
     let test = outcome.test;
     ComparedFigure {
         figure,
@@ -465,8 +456,8 @@ fn compared(
         verdict,
         withheld: None,
         more_runs,
-        baseline: empty(),
-        candidate: empty(),
+        baseline: GroupFigure::default(),
+        candidate: GroupFigure::default(),
         scale: match outcome.scale {
             Scale::Log => ComparisonScale::Log,
             Scale::Linear => ComparisonScale::Linear,

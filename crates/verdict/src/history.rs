@@ -8,13 +8,11 @@
 //! come from.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use punctual_model::{
     Better, ComparisonScale, Finding, HISTORY_FORMAT, History, HistoryChange, HistoryDirection,
     HistoryLine, HistoryMethod, HistoryRun, HistorySegment, HistorySeries, HistoryVerdict,
-    RefusedRun, RunRecord, Withheld, WithheldReason,
+    RefusedRun, RunRecord, Withheld, WithheldReason, choices,
 };
 use punctual_stats::history::{self, LEAST_RUNS, OF_ONE_LOOK, Options, RECENT, changes};
 use punctual_stats::runs::{Scale, length_fault};
@@ -47,20 +45,9 @@ pub enum By {
     Day,
 }
 
+choices!(By { Run => "run", Commit => "commit", Kernel => "kernel", Day => "day" });
+
 impl By {
-    /// All of them.
-    pub const ALL: &[Self] = &[Self::Run, Self::Commit, Self::Kernel, Self::Day];
-
-    /// Its name, as in JSON and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Commit => "commit",
-            Self::Kernel => "kernel",
-            Self::Day => "day",
-        }
-    }
-
     fn label(self, run: &RunRecord) -> Result<Option<String>, String> {
         let found = match self {
             Self::Run => return Ok(None),
@@ -81,26 +68,6 @@ impl By {
             _ => "its kernel is not recorded",
         };
         found.map(Some).ok_or_else(|| missing.to_owned())
-    }
-}
-
-impl fmt::Display for By {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The text is none of them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("must be run, commit, kernel or day")]
-pub struct ParseByError;
-
-impl FromStr for By {
-    type Err = ParseByError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().copied().find(|by| by.name() == text);
-        found.ok_or(ParseByError)
     }
 }
 

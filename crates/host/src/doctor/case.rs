@@ -41,12 +41,12 @@ pub(crate) struct RuleVerdict {
 }
 
 /// What is looked for is there.
-pub(crate) fn found(says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
+pub(crate) fn found(says: impl Into<String>, evidence: impl Into<Vec<Evidence>>) -> Answer {
     answer(RuleOutcome::Found, says, evidence)
 }
 
 /// It is not there.
-pub(crate) fn fine(says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
+pub(crate) fn fine(says: impl Into<String>, evidence: impl Into<Vec<Evidence>>) -> Answer {
     answer(RuleOutcome::Fine, says, evidence)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn found_if(
     evidence: Vec<Evidence>,
     found_says: impl Into<String>,
     fine_says: impl Into<String>,
-    looked_at: Vec<Evidence>,
+    looked_at: impl Into<Vec<Evidence>>,
 ) -> Answer {
     if evidence.is_empty() {
         fine(fine_says, looked_at)
@@ -69,11 +69,15 @@ pub(crate) fn found_if(
     }
 }
 
-fn answer(outcome: RuleOutcome, says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
+fn answer(
+    outcome: RuleOutcome,
+    says: impl Into<String>,
+    evidence: impl Into<Vec<Evidence>>,
+) -> Answer {
     Ok(RuleVerdict {
         outcome,
         says: says.into(),
-        evidence,
+        evidence: evidence.into(),
     })
 }
 
@@ -122,6 +126,12 @@ pub(crate) struct Seen<T> {
 impl<T> Seen<T> {
     pub(crate) fn evidence(&self) -> Evidence {
         evidence(&*self.path, &*self.text)
+    }
+}
+
+impl<T> From<&Seen<T>> for Vec<Evidence> {
+    fn from(seen: &Seen<T>) -> Self {
+        vec![seen.evidence()]
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use punctual_model::{Bytes, Nanos};
+use punctual_model::{Bytes, Nanos, choices};
 
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,18 +42,7 @@ pub enum AsyncEngine {
     IoUring,
 }
 
-impl AsyncEngine {
-    /// All, in the order of the documentation.
-    pub const ALL: &[Self] = &[Self::Libaio, Self::IoUring];
-
-    /// Returns fio's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Libaio => "libaio",
-            Self::IoUring => "io_uring",
-        }
-    }
-}
+choices!(AsyncEngine { Libaio => "libaio", IoUring => "io_uring" });
 
 /// Which requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,27 +59,15 @@ pub enum Pattern {
     RandRw,
 }
 
+choices!(Pattern {
+    Read => "read",
+    Write => "write",
+    RandRead => "randread",
+    RandWrite => "randwrite",
+    RandRw => "randrw",
+});
+
 impl Pattern {
-    /// All, in the order of the documentation.
-    pub const ALL: &[Self] = &[
-        Self::Read,
-        Self::Write,
-        Self::RandRead,
-        Self::RandWrite,
-        Self::RandRw,
-    ];
-
-    /// Returns fio's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::RandRead => "randread",
-            Self::RandWrite => "randwrite",
-            Self::RandRw => "randrw",
-        }
-    }
-
     /// Returns the directions that it has.
     pub(super) const fn directions(self) -> &'static [Direction] {
         match self {
@@ -123,17 +100,9 @@ pub enum Job {
     AioStress,
 }
 
+choices!(Job { AioStress => "aio-stress" });
+
 impl Job {
-    /// All, in the order of the documentation.
-    pub const ALL: &[Self] = &[Self::AioStress];
-
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AioStress => "aio-stress",
-        }
-    }
-
     /// Returns how it accesses its file.
     pub const fn access(self) -> Access {
         match self {
@@ -146,14 +115,6 @@ impl Job {
                 jobs: 1,
             },
         }
-    }
-}
-
-impl std::str::FromStr for Job {
-    type Err = UnknownWord;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        find(Self::ALL, Self::name, s)
     }
 }
 
@@ -170,39 +131,6 @@ impl Direction {
             Self::Read => "read",
             Self::Write => "write",
         }
-    }
-}
-
-/// A name that is not one of the choices.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{given}` is not one of: {choices}")]
-pub struct UnknownWord {
-    given: String,
-    choices: String,
-}
-
-/// Finds `s` among `all` by its name.
-fn find<T: Copy>(all: &[T], name: fn(T) -> &'static str, s: &str) -> Result<T, UnknownWord> {
-    let found = all.iter().copied().find(|choice| name(*choice) == s);
-    found.ok_or_else(|| UnknownWord {
-        given: s.to_owned(),
-        choices: all.iter().map(|c| name(*c)).collect::<Vec<_>>().join(", "),
-    })
-}
-
-impl std::str::FromStr for AsyncEngine {
-    type Err = UnknownWord;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        find(Self::ALL, Self::name, s)
-    }
-}
-
-impl std::str::FromStr for Pattern {
-    type Err = UnknownWord;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        find(Self::ALL, Self::name, s)
     }
 }
 

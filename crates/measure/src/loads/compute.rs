@@ -54,10 +54,6 @@ struct Cpu {
 }
 
 impl Load for Cpu {
-    fn kind(&self) -> &'static LoadKind {
-        &CPU
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         self.threads.unwrap_or(cpus)
     }
@@ -81,10 +77,6 @@ struct Memory {
 }
 
 impl Load for Memory {
-    fn kind(&self) -> &'static LoadKind {
-        &MEMORY
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         cpus
     }

@@ -48,30 +48,13 @@ const FOR_EVER: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 /// Part of the free space that the file may take, in percent.
 const SHARE: u64 = 90;
 
-/// Requests to storage.
+/// Requests to storage, for ever.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Disk {
-    /// Which requests.
-    pattern: Pattern,
-    /// How they reach the kernel.
-    engine: AsyncEngine,
-    /// Size of a request.
-    block: Bytes,
-    /// Requests under way at once, of each job.
-    depth: u32,
-    /// Threads of fio.
-    jobs: u32,
-    /// Size of the file.
-    size: Bytes,
-    /// Where the file is.
-    directory: PathBuf,
-    /// Whether requests go through the page cache.
-    buffered: bool,
-}
+struct Disk(Io);
 
 impl Default for Disk {
     fn default() -> Self {
-        Self {
+        Self(Io {
             pattern: Pattern::RandRw,
             engine: AsyncEngine::Libaio,
             block: Bytes::new(64 << 10),
@@ -80,7 +63,9 @@ impl Default for Disk {
             size: Bytes::new(128 << 20),
             directory: PathBuf::from("."),
             buffered: false,
-        }
+            runtime: FOR_EVER,
+            repeats: 1,
+        })
     }
 }
 
@@ -88,7 +73,7 @@ impl Disk {
     /// Reads the pattern and the settings that were given.
     fn parse(pattern: Option<&str>, given: &mut Given<'_>) -> Result<Self, String> {
         let mut take = |key| given.take(key);
-        let mut disk = Self::default();
+        let Self(mut disk) = Self::default();
         if let Some(pattern) = pattern {
             disk.pattern = pattern
                 .parse()
@@ -118,38 +103,26 @@ impl Disk {
             Some(_) => return Err("buffered: must be yes or no".to_owned()),
         };
         match disk.block <= disk.size {
-            true => Ok(disk),
+            true => Ok(Self(disk)),
             false => Err("block: must not be larger than the file, see size".to_owned()),
         }
     }
 
     /// Returns how much memory its requests take, in bytes.
     fn request_memory(&self) -> u64 {
-        let each = self.block.times(self.depth.into());
-        each.times(self.jobs.into()).get()
+        let each = self.0.block.times(self.0.depth.into());
+        each.times(self.0.jobs.into()).get()
     }
 
     /// Makes the file, and returns the program that works on it.
     fn program(&self) -> io::Result<Program> {
         look_for("fio")?;
         let file = self.make_file().map_err(|err| {
-            let (size, place) = (self.size, self.directory.display());
+            let (size, place) = (self.0.size, self.0.directory.display());
             let what = format!("cannot create a file of {size} in {place}: {err}");
             io::Error::new(err.kind(), what)
         })?;
-        let io = Io {
-            engine: self.engine,
-            pattern: self.pattern,
-            block: self.block,
-            depth: self.depth,
-            jobs: self.jobs,
-            size: self.size,
-            directory: self.directory.clone(),
-            buffered: self.buffered,
-            runtime: FOR_EVER,
-            repeats: 1,
-        };
-        let mut command = io.command("/proc/self/fd/0");
+        let mut command = self.0.command("/proc/self/fd/0");
         command.arg(format!("--status-interval={SAY_EVERY}"));
         let program = std::iter::once(command.get_program());
         Ok(Program {
@@ -163,27 +136,19 @@ impl Disk {
     }
 
     fn make_file(&self) -> io::Result<std::fs::File> {
-        let free = scratch::free_space(&self.directory)?;
-        if self.size.get() > free.get() / 100 * SHARE {
+        let free = scratch::free_space(&self.0.directory)?;
+        if self.0.size.get() > free.get() / 100 * SHARE {
             let free = free.get() / 1_000_000;
             let what = format!("that is more than {SHARE} % of the {free} MB free there");
             return Err(io::Error::new(io::ErrorKind::StorageFull, what));
         }
-        let mut scratch = ScratchFile::create(&self.directory)?;
-        fill(scratch.file(), self.size, &mut |_| true)?;
+        let mut scratch = ScratchFile::create(&self.0.directory)?;
+        fill(scratch.file(), self.0.size, &mut |_| true)?;
         scratch.file().try_clone()
     }
 }
 
 impl Load for Disk {
-    fn kind(&self) -> &'static LoadKind {
-        &KIND
-    }
-
-    fn threads(&self, _cpus: u32) -> u32 {
-        1
-    }
-
     fn memory(&self, _threads: u32) -> u64 {
         self.request_memory()
     }
@@ -193,36 +158,36 @@ impl Load for Disk {
     }
 
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
-        Ok(site.run(self.program()?))
+        Ok(self.program()?.task(site))
     }
 }
 
 impl fmt::Display for Disk {
     /// Writes what differs from the default, behind the name of the load.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let usual = Self::default();
-        if self.pattern != usual.pattern {
-            write!(f, ":{}", self.pattern.name())?;
+        let (Self(disk), Self(usual)) = (self, Self::default());
+        if disk.pattern != usual.pattern {
+            write!(f, ":{}", disk.pattern.name())?;
         }
-        if self.engine != usual.engine {
-            write!(f, "@engine={}", self.engine.name())?;
+        if disk.engine != usual.engine {
+            write!(f, "@engine={}", disk.engine.name())?;
         }
-        if self.block != usual.block {
-            write!(f, "@block={}", self.block)?;
+        if disk.block != usual.block {
+            write!(f, "@block={}", disk.block)?;
         }
-        if self.depth != usual.depth {
-            write!(f, "@depth={}", self.depth)?;
+        if disk.depth != usual.depth {
+            write!(f, "@depth={}", disk.depth)?;
         }
-        if self.jobs != usual.jobs {
-            write!(f, "@jobs={}", self.jobs)?;
+        if disk.jobs != usual.jobs {
+            write!(f, "@jobs={}", disk.jobs)?;
         }
-        if self.size != usual.size {
-            write!(f, "@size={}", self.size)?;
+        if disk.size != usual.size {
+            write!(f, "@size={}", disk.size)?;
         }
-        if self.directory != usual.directory {
-            write!(f, "@dir={}", self.directory.display())?;
+        if disk.directory != usual.directory {
+            write!(f, "@dir={}", disk.directory.display())?;
         }
-        match self.buffered {
+        match disk.buffered {
             true => f.write_str("@buffered=yes"),
             false => Ok(()),
         }
@@ -252,28 +217,21 @@ mod tests {
 
     #[test]
     fn the_memory_of_all_requests_under_way_is_known() {
-        let disk = Disk {
-            depth: 8,
-            jobs: 2,
-            ..Disk::default()
-        };
+        let mut disk = Disk::default();
+        (disk.0.depth, disk.0.jobs) = (8, 2);
         assert_eq!(disk.request_memory(), 1 << 20);
     }
 
     #[test]
     fn a_file_that_does_not_fit_is_refused_before_it_is_begun() {
         let dir = tempfile::tempdir().unwrap();
-        let disk = Disk {
-            size: Bytes::new(1 << 50),
-            directory: dir.path().to_owned(),
-            ..Disk::default()
-        };
+        let mut disk = Disk::default();
+        disk.0.size = Bytes::new(1 << 50);
+        disk.0.directory = dir.path().to_owned();
         let err = disk.make_file().unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::StorageFull);
-        let nowhere = Disk {
-            directory: dir.path().join("none"),
-            ..Disk::default()
-        };
+        let mut nowhere = Disk::default();
+        nowhere.0.directory = dir.path().join("none");
         let err = nowhere.make_file().unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::NotFound);
     }

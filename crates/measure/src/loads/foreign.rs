@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::kind::{Load, LoadKind, Site, Worker};
 use super::program::{look_for, shell};
+use super::settings::last_setting;
 use super::shift::Task;
-use super::words;
 
 pub(super) const STRESS_NG: LoadKind = LoadKind {
     name: "stress-ng",
@@ -56,25 +56,17 @@ const FOREIGN: LoadKind = LoadKind {
 struct StressNg(String);
 
 impl Load for StressNg {
-    fn kind(&self) -> &'static LoadKind {
-        &STRESS_NG
-    }
-
-    fn threads(&self, _cpus: u32) -> u32 {
-        1
-    }
-
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
         look_for("stress-ng")?;
         // Where memory runs out it would otherwise start anew what was killed, as if nothing had been.
         let command = format!("exec stress-ng --oomable {}", self.0);
-        Ok(site.run(shell(&command)))
+        Ok(shell(&command).task(site))
     }
 }
 
 impl fmt::Display for StressNg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, ":{}", words::Free(&self.0))
+        write!(f, ":{}", Free(&self.0))
     }
 }
 
@@ -83,21 +75,26 @@ impl fmt::Display for StressNg {
 struct Cmd(String);
 
 impl Load for Cmd {
-    fn kind(&self) -> &'static LoadKind {
-        &CMD
-    }
-
-    fn threads(&self, _cpus: u32) -> u32 {
-        1
-    }
-
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
-        Ok(site.run(shell(&self.0)))
+        Ok(shell(&self.0).task(site))
     }
 }
 
 impl fmt::Display for Cmd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, ":{}", words::Free(&self.0))
+        write!(f, ":{}", Free(&self.0))
+    }
+}
+
+/// Free text, written so that it is split off as it was.
+struct Free<'a>(&'a str);
+
+impl fmt::Display for Free<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)?;
+        match self.0.ends_with('@') || last_setting(self.0).is_some() {
+            true => f.write_str("@"),
+            false => Ok(()),
+        }
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What a load is. Each is a file of this folder with its [`LoadKind`], listed in [`KINDS`]; the command line, its help, the
-//! limits and the loads at work read the rest from there.
+//! What a load is. Each is a file of this folder with its [`LoadKind`], listed in [`super::registry`].
 
 use std::fmt;
 use std::io;
@@ -14,25 +13,8 @@ use punctual_sys::SysRoot;
 
 use super::parse::Given;
 use super::ping::Ping;
-use super::program::Program;
 use super::settings::Settings;
 use super::shift::Task;
-use super::{compute, disk, foreign, own, ping, printk, sched, tmpfs};
-
-/// Every load, in the order in which the help shows them.
-pub(super) const KINDS: &[&LoadKind] = &[
-    &compute::CPU,
-    &compute::MEMORY,
-    &own::FORK,
-    &disk::KIND,
-    &own::LINPACK,
-    &ping::KIND,
-    &printk::KIND,
-    &sched::KIND,
-    &tmpfs::KIND,
-    &foreign::STRESS_NG,
-    &foreign::CMD,
-];
 
 /// Who does the work of a load.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -93,11 +75,10 @@ impl fmt::Debug for LoadKind {
 
 /// One load, of one size. It is written as its size and settings stand behind the name, without those that are usual.
 pub(super) trait Load: fmt::Debug + fmt::Display + Send + Sync {
-    /// Returns what is so of all of its name.
-    fn kind(&self) -> &'static LoadKind;
-
     /// Returns how many threads it has, where it says, if it may use `cpus` CPUs.
-    fn threads(&self, cpus: u32) -> u32;
+    fn threads(&self, _cpus: u32) -> u32 {
+        1
+    }
 
     /// Returns how much memory it takes with this number of threads, where it says; bytes.
     fn memory(&self, _threads: u32) -> u64 {
@@ -125,39 +106,4 @@ pub(super) struct Site<'a> {
     pub(super) sys: &'a SysRoot,
     pub(super) allowed: &'a CpuSet,
     pub(super) settings: &'a Settings,
-}
-
-impl Site<'_> {
-    /// Returns the one task of a load that is a program.
-    pub(super) fn run(&self, program: Program) -> Vec<Task> {
-        vec![program.task(self.sys, self.settings, self.allowed)]
-    }
-}
-
-/// Returns the lines that say in the help what each load is.
-pub fn help() -> String {
-    let lines = KINDS.iter().flat_map(|kind| {
-        let usages = std::iter::once(kind.usage).chain(std::iter::repeat(""));
-        usages.zip(kind.help)
-    });
-    lines
-        .map(|(usage, line)| format!("  {usage:16} {line}\n"))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_load_is_described_once() {
-        for (place, kind) in KINDS.iter().enumerate() {
-            assert!(
-                kind.usage.starts_with(kind.name) && !kind.help.is_empty() && !kind.unit.is_empty()
-            );
-            let others = KINDS.iter().skip(place + 1);
-            assert!(others.clone().all(|other| other.name != kind.name));
-        }
-        assert!(help().lines().all(|line| line.len() <= 102));
-    }
 }

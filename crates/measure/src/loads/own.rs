@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
+use punctual_model::choices;
+
 use punctual_sys::dense;
 use punctual_sys::keep::copy_to_start;
 
@@ -99,10 +101,6 @@ struct Fork {
 }
 
 impl Load for Fork {
-    fn kind(&self) -> &'static LoadKind {
-        &FORK
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         self.threads.unwrap_or(cpus)
     }
@@ -113,7 +111,7 @@ impl Load for Fork {
     }
 
     fn prepare(&self, site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
-        Ok(site.run(Role::Fork.program(&[threads])))
+        Ok(Role::Fork.program(&[threads]).task(site))
     }
 }
 
@@ -132,10 +130,6 @@ struct Linpack {
 }
 
 impl Load for Linpack {
-    fn kind(&self) -> &'static LoadKind {
-        &LINPACK
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         self.threads.unwrap_or(cpus)
     }
@@ -150,7 +144,7 @@ impl Load for Linpack {
             let what = "the processor lacks vector instructions that it needs";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
-        Ok(site.run(Role::Linpack.program(&[threads, self.order])))
+        Ok(Role::Linpack.program(&[threads, self.order]).task(site))
     }
 }
 
@@ -166,22 +160,12 @@ impl fmt::Display for Linpack {
     }
 }
 
+choices!(Role { Keep => "keep", Fork => "fork", Linpack => "linpack", End => "end" });
+
 impl Role {
-    const ALL: [Self; 4] = [Self::Keep, Self::Fork, Self::Linpack, Self::End];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Fork => "fork",
-            Self::Linpack => "linpack",
-            Self::End => "end",
-        }
-    }
-
     /// Tells the role from the first argument of a command line.
     pub fn of(first: &OsStr) -> Option<Self> {
-        let name = first.to_str()?.strip_prefix(PREFIX)?;
-        Self::ALL.into_iter().find(|role| role.name() == name)
+        first.to_str()?.strip_prefix(PREFIX)?.parse().ok()
     }
 
     /// Returns the arguments that give our program this role.
@@ -288,7 +272,7 @@ mod tests {
 
     #[test]
     fn roles_are_told_from_what_people_type() {
-        for role in Role::ALL {
+        for &role in Role::ALL {
             assert_eq!(Role::of(&role.command()[1]), Some(role));
         }
         for word in ["load", "load:", "load:x", "keep", ""] {

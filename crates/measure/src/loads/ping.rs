@@ -123,10 +123,6 @@ impl Ping {
 }
 
 impl Load for Ping {
-    fn kind(&self) -> &'static LoadKind {
-        &KIND
-    }
-
     fn threads(&self, _cpus: u32) -> u32 {
         2 * self.floods
     }

@@ -94,14 +94,6 @@ impl Printk {
 }
 
 impl Load for Printk {
-    fn kind(&self) -> &'static LoadKind {
-        &KIND
-    }
-
-    fn threads(&self, _cpus: u32) -> u32 {
-        1
-    }
-
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
         Ok(vec![self.task(site.sys)?])
     }

@@ -17,6 +17,7 @@ use punctual_sys::keep::isolate_processes;
 use punctual_sys::proc::below;
 use punctual_sys::{SysRoot, process, sched};
 
+use super::kind::Site;
 use super::own::Role;
 use super::settings::{Intensity, Settings};
 use super::shift::{Shift, Task};
@@ -102,11 +103,11 @@ pub(super) fn look_for(tool: &str) -> io::Result<()> {
 }
 
 impl Program {
-    /// Returns the task that runs the program as `settings` say; `allowed` are the CPUs of this
-    /// process.
-    pub(super) fn task(self, sys: &SysRoot, settings: &Settings, allowed: &CpuSet) -> Task {
-        let (sys, settings, allowed) = (sys.clone(), settings.clone(), allowed.clone());
-        Box::new(move |shift| {
+    /// Returns the one task of a load that is this program.
+    pub(super) fn task(self, site: &Site<'_>) -> Vec<Task> {
+        let (sys, settings) = (site.sys.clone(), site.settings.clone());
+        let allowed = site.allowed.clone();
+        vec![Box::new(move |shift| {
             let said = Arc::new(Said::default());
             let speech = self.speech;
             let keeper = self.start(&said)?;
@@ -120,7 +121,7 @@ impl Program {
                 speaks: false,
             };
             watched.watch(shift, settings.intensity)
-        })
+        })]
     }
 
     /// Starts the keeper, which starts the program. The calling thread must live as long.

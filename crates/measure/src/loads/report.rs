@@ -7,6 +7,8 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use punctual_model::choices;
+
 /// A message of the load process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Report {
@@ -55,17 +57,7 @@ pub enum Fault {
     Usage,
 }
 
-impl Fault {
-    const ALL: [Self; 3] = [Self::Failed, Self::Unsupported, Self::Usage];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Unsupported => "unsupported",
-            Self::Usage => "usage",
-        }
-    }
-}
+choices!(Fault { Failed => "failed", Unsupported => "unsupported", Usage => "usage" });
 
 impl Report {
     /// Makes the report of an error that [`super::run`] has returned.
@@ -107,7 +99,7 @@ impl fmt::Display for Report {
             } => write!(f, "work {place} {done} {rounds}"),
             Self::Unit { place, unit } => write!(f, "unit {place} {}", one_line(unit)),
             Self::Died { place, reason } => write!(f, "died {place} {}", one_line(reason)),
-            Self::Refused { fault, reason } => write!(f, "{} {}", fault.word(), one_line(reason)),
+            Self::Refused { fault, reason } => write!(f, "{fault} {}", one_line(reason)),
         }
     }
 }
@@ -117,8 +109,7 @@ impl FromStr for Report {
 
     fn from_str(line: &str) -> Result<Self, Self::Err> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let fault = Fault::ALL.into_iter().find(|fault| fault.word() == word);
-        if let Some(fault) = fault {
+        if let Ok(fault) = word.parse() {
             let reason = rest.to_owned();
             return Ok(Self::Refused { fault, reason });
         }

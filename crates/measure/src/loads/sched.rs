@@ -38,10 +38,6 @@ struct Sched {
 }
 
 impl Load for Sched {
-    fn kind(&self) -> &'static LoadKind {
-        &KIND
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         self.groups.unwrap_or(cpus).saturating_mul(2 * GROUP)
     }

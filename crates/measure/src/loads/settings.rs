@@ -133,3 +133,12 @@ impl FromStr for Intensity {
         }
     }
 }
+
+/// Splits off a setting that every load has.
+pub(super) fn last_setting(text: &str) -> Option<(&str, (&str, &str))> {
+    let (head, last) = text.rsplit_once('@')?;
+    let (key, value) = last.split_once('=')?;
+    Settings::KEYS
+        .contains(&key)
+        .then_some((head, (key, value)))
+}

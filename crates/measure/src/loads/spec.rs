@@ -11,7 +11,7 @@ use std::time::Duration;
 use punctual_model::CpuSet;
 use punctual_sys::SysRoot;
 
-use super::kind::{Load, Site, Worker};
+use super::kind::{Load, LoadKind, Site, Worker};
 use super::ping::Ping;
 use super::settings::Settings;
 use super::shift::Task;
@@ -19,6 +19,7 @@ use super::shift::Task;
 /// A load, its size, and how it runs.
 #[derive(Clone, Debug)]
 pub struct LoadSpec {
+    pub(super) kind: &'static LoadKind,
     pub(super) load: Arc<dyn Load>,
     /// How it runs.
     pub settings: Settings,
@@ -27,17 +28,17 @@ pub struct LoadSpec {
 impl LoadSpec {
     /// Returns the name without size and settings.
     pub fn name(&self) -> &'static str {
-        self.load.kind().name
+        self.kind.name
     }
 
     /// Returns what the work is counted in, unless the load says so itself.
     pub fn unit(&self) -> &'static str {
-        self.load.kind().unit
+        self.kind.unit
     }
 
     /// Whether it may write to the consoles, which only who asks for it should have.
     pub fn reaches_consoles(&self) -> bool {
-        self.load.kind().reaches_consoles
+        self.kind.reaches_consoles
     }
 
     /// Returns the floods, if it is those.
@@ -52,12 +53,12 @@ impl LoadSpec {
 
     /// Whether it is a program of its own, and not threads of the load process.
     pub(super) fn is_program(&self) -> bool {
-        self.load.kind().worker != Worker::Threads
+        self.kind.worker != Worker::Threads
     }
 
     /// Whether it is a program of somebody else: whatever the user's `PATH` or command line names.
     pub(super) fn is_foreign_program(&self) -> bool {
-        self.load.kind().worker == Worker::ForeignProgram
+        self.kind.worker == Worker::ForeignProgram
     }
 
     /// Returns how many threads it has, where it says, if the program may use `cpus` CPUs.

@@ -41,10 +41,6 @@ struct Tmpfs {
 }
 
 impl Load for Tmpfs {
-    fn kind(&self) -> &'static LoadKind {
-        &KIND
-    }
-
     fn threads(&self, cpus: u32) -> u32 {
         cpus
     }

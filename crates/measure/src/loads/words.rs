@@ -3,10 +3,8 @@
 
 //! Taking the text of a load apart.
 
-use std::fmt;
-
-use super::kind::KINDS;
-use super::settings::Settings;
+use super::registry::KINDS;
+use super::settings::last_setting;
 
 /// The parts of a load.
 #[derive(Debug, Eq, PartialEq)]
@@ -79,28 +77,6 @@ fn split_free(text: &str) -> Words<'_> {
     given.reverse();
     let (name, size) = named(rest.strip_suffix('@').unwrap_or(rest));
     Words { name, size, given }
-}
-
-/// Splits off a setting that every load has.
-fn last_setting(text: &str) -> Option<(&str, (&str, &str))> {
-    let (head, last) = text.rsplit_once('@')?;
-    let (key, value) = last.split_once('=')?;
-    Settings::KEYS
-        .contains(&key)
-        .then_some((head, (key, value)))
-}
-
-/// Free text, written so that it is split off as it was.
-pub(super) struct Free<'a>(pub(super) &'a str);
-
-impl fmt::Display for Free<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)?;
-        match self.0.ends_with('@') || last_setting(self.0).is_some() {
-            true => f.write_str("@"),
-            false => Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! Each touches all of its blocks, or enough places of one that the caches are of no help. What they work on was
 //! prepared before, so that a loop can be repeated as it is.
 
-use std::fmt;
 use std::hint::black_box;
-use std::str::FromStr;
+
+use punctual_model::choices;
 
 use pulp::{Arch, Simd, WithSimd};
 use punctual_sys::pages::{Pages, at_share, at_share_mut};
@@ -48,35 +48,20 @@ pub enum Kernel {
     Chase,
 }
 
+// The name is that on the command line, and, with underscores, that of the figure.
+choices!(Kernel {
+    Copy => "copy",
+    StreamCopy => "stream-copy",
+    StreamScale => "stream-scale",
+    StreamAdd => "stream-add",
+    StreamTriad => "stream-triad",
+    RandomRead => "random-read",
+    RandomWrite => "random-write",
+    RandomUpdate => "random-update",
+    Chase => "chase",
+});
+
 impl Kernel {
-    /// All, in the order of the documentation.
-    pub const ALL: &[Self] = &[
-        Self::Copy,
-        Self::StreamCopy,
-        Self::StreamScale,
-        Self::StreamAdd,
-        Self::StreamTriad,
-        Self::RandomRead,
-        Self::RandomWrite,
-        Self::RandomUpdate,
-        Self::Chase,
-    ];
-
-    /// Returns the name used on the command line, and, with underscores, of the figure.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "copy",
-            Self::StreamCopy => "stream-copy",
-            Self::StreamScale => "stream-scale",
-            Self::StreamAdd => "stream-add",
-            Self::StreamTriad => "stream-triad",
-            Self::RandomRead => "random-read",
-            Self::RandomWrite => "random-write",
-            Self::RandomUpdate => "random-update",
-            Self::Chase => "chase",
-        }
-    }
-
     /// Returns how many bytes count for one element or access: STREAM counts what is read and what is written,
     /// a copy counts once.
     pub(super) const fn bytes_each(self) -> u64 {
@@ -104,36 +89,6 @@ impl Kernel {
             Self::RandomRead | Self::RandomWrite | Self::RandomUpdate | Self::Chase => 1,
         }
     }
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Kernel {
-    type Err = UnknownKernel;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|kernel| kernel.name() == s)
-            .ok_or_else(|| UnknownKernel {
-                given: s.to_owned(),
-            })
-    }
-}
-
-/// The name is not that of a kernel.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{given}` is not a kernel; use one of {}", names())]
-pub struct UnknownKernel {
-    given: String,
-}
-
-fn names() -> String {
-    let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
-    names.join(", ")
 }
 
 /// The blocks of one thread: three, and one for the chase that keeps its order.
@@ -351,10 +306,7 @@ mod tests {
             assert_eq!(kernel.name().parse::<Kernel>().unwrap(), *kernel);
         }
         let err = "memset".parse::<Kernel>().unwrap_err().to_string();
-        assert!(
-            err.starts_with("`memset` is not a kernel; use one of copy, "),
-            "{err}"
-        );
+        assert!(err.starts_with("`memset` is not one of: copy, "), "{err}");
     }
 
     #[test]

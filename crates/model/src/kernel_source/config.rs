@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
+use crate::choices;
 
 /// Value of `format` in a [`ConfigReport`].
 pub const KERNEL_CONFIG_FORMAT: &str = "punctual.kernel-config/1";

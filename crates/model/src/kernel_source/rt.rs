@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::choices;
 use crate::guest::GuestBoot;
 use crate::latency_test::LatencyTest;
 
@@ -71,31 +72,15 @@ pub enum RtStepKind {
     Compare,
 }
 
-impl RtStepKind {
-    /// All steps.
-    pub const ALL: [Self; 7] = [
-        Self::Source,
-        Self::Stock,
-        Self::Patch,
-        Self::Config,
-        Self::Build,
-        Self::Boot,
-        Self::Compare,
-    ];
-
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::Stock => "stock",
-            Self::Patch => "patch",
-            Self::Config => "config",
-            Self::Build => "build",
-            Self::Boot => "boot",
-            Self::Compare => "compare",
-        }
-    }
-}
+choices!(RtStepKind {
+    Source => "source",
+    Stock => "stock",
+    Patch => "patch",
+    Config => "config",
+    Build => "build",
+    Boot => "boot",
+    Compare => "compare",
+});
 
 impl RtFlow {
     /// Returns the step of this kind, where it is done.

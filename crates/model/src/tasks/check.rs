@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{PriorityOrder, TaskSet};
+use crate::choices;
 use crate::cpu::CpuSet;
 use crate::units::Nanos;
 
@@ -145,15 +146,10 @@ pub enum PartitionMethod {
     WorstFitDecreasing,
 }
 
-impl PartitionMethod {
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FirstFitDecreasing => "first-fit decreasing",
-            Self::WorstFitDecreasing => "worst-fit decreasing",
-        }
-    }
-}
+choices!(PartitionMethod {
+    FirstFitDecreasing => "first-fit decreasing",
+    WorstFitDecreasing => "worst-fit decreasing",
+});
 
 /// An assignment of tasks to CPUs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

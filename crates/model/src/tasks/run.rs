@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TasksCheck;
+use crate::choices;
 use crate::units::Nanos;
 
 /// A set, and what analysis shows of it before it runs.
@@ -123,18 +124,13 @@ pub enum Assumption {
     Overheads,
 }
 
-impl Assumption {
-    /// Returns its name, as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Execution => "execution",
-            Self::Release => "release",
-            Self::SomebodyElse => "somebody_else",
-            Self::Throttling => "throttling",
-            Self::Overheads => "overheads",
-        }
-    }
-}
+choices!(Assumption {
+    Execution => "execution",
+    Release => "release",
+    SomebodyElse => "somebody_else",
+    Throttling => "throttling",
+    Overheads => "overheads",
+});
 
 /// How often an assumption broke.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -5,10 +5,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
-use super::LoadArgs;
+use super::{LoadArgs, path};
 use crate::instruments::Instrument;
 
 /// The agent of a guest
@@ -16,8 +15,7 @@ use crate::instruments::Instrument;
 #[command(name = "punctual")]
 pub struct Cli {
     /// Directory of the store
-    #[arg(long, global = true, value_name = "DIR",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, global = true, value_name = "DIR", value_parser = path())]
     pub home: Option<PathBuf>,
 
     /// What to do

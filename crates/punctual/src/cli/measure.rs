@@ -6,12 +6,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Arg, Args, ValueEnum};
 use punctual_model::{CpuSet, Nanos, Policy};
 use punctual_stats::requirement::Requirement;
 
-use super::{DmaLatency, LoadOptions, Switch, Tag, label};
+use super::{DmaLatency, LoadOptions, Switch, Tag, label, path};
 use crate::error::CliError;
 
 /// The name of a shared option, its default for one instrument, and its help where that differs too.
@@ -236,6 +235,6 @@ pub struct MetricsArgs {
 
     /// Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]
     #[arg(long, value_name = "FILE", requires = "metrics", help_heading = "Output",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+          value_parser = path())]
     pub metrics_token_file: Option<PathBuf>,
 }

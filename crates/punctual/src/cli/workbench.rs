@@ -45,14 +45,13 @@ pub use self::tune::{
     BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TrialArgs, TuneAction, TuneArgs,
     WishArgs,
 };
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Severity};
 use punctual_peers::{Format, Unit};
 use punctual_stats::requirement::Requirement;
 
-use super::{LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of};
+use super::{LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of, path};
 use crate::instruments::{Instrument, WatchArgs};
 
 const EXIT_STATUS: &str = "\
@@ -90,8 +89,7 @@ are listed, not counted as findings; --fail-on exits 6 if a rule of that severit
 pub struct Cli {
     /// Directory of the store [default: PUNCTUAL_HOME if set, else
     /// ~/.local/share/punctual, for root /var/lib/punctual]
-    #[arg(long, global = true, value_name = "DIR",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, global = true, value_name = "DIR", value_parser = path())]
     pub home: Option<PathBuf>,
 
     /// What to do
@@ -267,7 +265,7 @@ pub struct DoctorArgs {
     pub fail_on: Option<Severity>,
 
     /// Judge a captured machine, whose /proc, /sys, /boot and /dev are in DIR
-    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub root: Option<PathBuf>,
 
     /// Print the diagnosis as JSON, with all rules
@@ -284,7 +282,7 @@ pub struct ServeArgs {
     pub listen: SocketAddr,
 
     /// Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]
-    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     pub token_file: Option<PathBuf>,
 
     /// A name by which clients reach this machine, besides its addresses and localhost (can be repeated)
@@ -442,8 +440,7 @@ pub struct PackArgs {
     pub runs: Vec<String>,
 
     /// File to write, which must not exist; `-` is standard output
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: PathBuf,
 
     /// Overwrite the file
@@ -456,8 +453,7 @@ pub struct PackArgs {
 pub struct ImportArgs {
     /// Files to import, each as a separate run, archives of `runs pack`, or directories of runs; of another directory all files in it
     /// and below; `-` is standard input
-    #[arg(required = true, value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(required = true, value_name = "FILE", value_parser = path())]
     pub files: Vec<PathBuf>,
 
     /// Format of the files [default: detected]

@@ -45,22 +45,14 @@ struct Reduced {
 /// Listens to a run and shows it.
 #[derive(Debug)]
 pub(super) struct Live {
-    pub(super) sys: SysRoot,
-    pub(super) show: Show,
-    pub(super) resolution: Resolution,
-    pub(super) policy: &'static str,
-    pub(super) break_above: Option<u64>,
-    pub(super) threads: Vec<Thread>,
+    pub(super) setup: Setup,
     pub(super) tallies: Vec<Tally>,
-    pub(super) spikes: Spikes,
     /// The thread and value that ended the run.
     pub(super) hit: Option<(usize, u64)>,
     pub(super) asked: Option<StatusRequests>,
     /// What a reader of the pipe gets.
     pub(super) piped: Option<Arc<Mutex<String>>>,
     pub(super) trace: Option<Trace>,
-    pub(super) stagger: Nanos,
-    stop: Arc<AtomicBool>,
     state: State,
 }
 
@@ -97,21 +89,13 @@ impl Live {
     pub(super) fn new(setup: Setup) -> Self {
         let count = setup.threads.len();
         Self {
-            sys: setup.sys,
-            show: setup.show,
-            resolution: setup.resolution,
-            policy: setup.policy,
-            break_above: setup.break_above,
-            threads: setup.threads,
             // Each by itself: a copy would touch all rows of a large histogram.
             tallies: (0..count).map(|_| Tally::new(setup.rows)).collect(),
-            spikes: setup.spikes,
+            setup,
             hit: None,
             asked: None,
             piped: None,
             trace: None,
-            stagger: setup.stagger,
-            stop: setup.stop,
             state: State {
                 reduced: vec![Reduced::default(); count],
                 ..State::default()
@@ -122,14 +106,14 @@ impl Live {
     /// Counts system management interrupts from now on, of the CPU of each thread.
     pub(super) fn count_smis_of(&mut self, cpus: impl Iterator<Item = Option<u32>>) {
         self.state.smis = cpus
-            .map(|cpu| cpu.and_then(|cpu| Some((cpu, smi_count(&self.sys, cpu).ok()?))))
+            .map(|cpu| cpu.and_then(|cpu| Some((cpu, smi_count(&self.setup.sys, cpu).ok()?))))
             .collect();
     }
 
     /// Looks at the counts. The register is read outside the loop of the measurement.
     fn look_at_smis(&mut self) {
-        for (thread, before) in self.threads.iter_mut().zip(&self.state.smis) {
-            let now = before.and_then(|(cpu, _)| smi_count(&self.sys, cpu).ok());
+        for (thread, before) in self.setup.threads.iter_mut().zip(&self.state.smis) {
+            let now = before.and_then(|(cpu, _)| smi_count(&self.setup.sys, cpu).ok());
             if let (Some(now), Some((_, before))) = (now, before) {
                 thread.smis = Some(now.wrapping_sub(*before).into());
             }
@@ -138,9 +122,9 @@ impl Live {
 
     /// Renders the threads' lines.
     pub(super) fn lines(&self) -> String {
-        let both = self.threads.iter().zip(&self.tallies).enumerate();
+        let both = self.setup.threads.iter().zip(&self.tallies).enumerate();
         both.map(|(index, (thread, tally))| {
-            text::thread_line(index, thread, tally, self.resolution)
+            text::thread_line(index, thread, tally, self.setup.resolution)
         })
         .collect()
     }
@@ -148,22 +132,22 @@ impl Live {
     /// Prints the last state, which is what remains on the terminal.
     pub(super) fn finish(&mut self) {
         self.look_at_smis();
-        match self.show {
+        match self.setup.show {
             Show::Lines => self.frame(),
-            Show::NewMaxima => self.print(&format!("\x1b[{}B", self.threads.len() + 2)),
+            Show::NewMaxima => self.print(&format!("\x1b[{}B", self.setup.threads.len() + 2)),
             Show::Nothing | Show::Values { .. } => {}
         }
         self.answer();
     }
 
     fn frame(&mut self) {
-        let back = format!("\x1b[{}A", self.threads.len() + 2);
-        let again = self.state.frames > 0 && self.show == Show::Lines;
-        let loadavg = self.sys.read("/proc/loadavg").unwrap_or_default();
+        let back = format!("\x1b[{}A", self.setup.threads.len() + 2);
+        let again = self.state.frames > 0 && self.setup.show == Show::Lines;
+        let loadavg = self.setup.sys.read("/proc/loadavg").unwrap_or_default();
         let mut frame = if again { back.clone() } else { String::new() };
-        frame += &text::policy_line(self.policy, loadavg.trim());
+        frame += &text::policy_line(self.setup.policy, loadavg.trim());
         frame += &self.lines();
-        if self.show == Show::NewMaxima {
+        if self.setup.show == Show::NewMaxima {
             frame += &back;
         }
         self.state.frames += 1;
@@ -179,12 +163,12 @@ impl Live {
         if printed.is_err() {
             // As `head` does when it has read enough: the run ends, and writes its files.
             self.state.closed = true;
-            self.stop.store(true, Ordering::Relaxed);
+            self.setup.stop.store(true, Ordering::Relaxed);
         }
     }
 
     fn refresh(&mut self) {
-        match self.show {
+        match self.setup.show {
             Show::Lines => self.frame(),
             Show::NewMaxima => {
                 let max = self.tallies.iter().map(|t| t.max).max().unwrap_or(0);
@@ -208,20 +192,20 @@ impl Live {
 
     /// Takes one value; returns the row of `-v` that it completes.
     fn value(&mut self, index: usize, sample: &Sample) -> Option<String> {
-        let value = self.resolution.of(sample.latency_ns);
+        let value = self.setup.resolution.of(sample.latency_ns);
         let tally = self.tallies.get_mut(index)?;
         let cycle = tally.cycles;
         tally.add(value);
-        if self.hit.is_none() && self.break_above.is_some_and(|limit| value > limit) {
+        if self.hit.is_none() && self.setup.break_above.is_some_and(|limit| value > limit) {
             self.hit = Some((index, value));
             if let Some(trace) = &mut self.trace {
-                trace.mark(value, self.break_above.unwrap_or(0));
+                trace.mark(value, self.setup.break_above.unwrap_or(0));
             }
         }
         let thread = u32::try_from(index).unwrap_or(u32::MAX);
-        let origin = self.state.origin + self.stagger.times(thread.into());
-        self.spikes.look(thread, value, sample, origin.get());
-        let Show::Values { of } = self.show else {
+        let origin = self.state.origin + self.setup.stagger.times(thread.into());
+        self.setup.spikes.look(thread, value, sample, origin.get());
+        let Show::Values { of } = self.setup.show else {
             return None;
         };
         let reduced = self.state.reduced.get_mut(index)?;
@@ -247,10 +231,10 @@ impl Sink for Live {
 
     fn begun(&mut self, threads: &[Tid], origin: Nanos) -> Result<(), SinkError> {
         self.state.origin = origin;
-        for (thread, tid) in self.threads.iter_mut().zip(threads) {
+        for (thread, tid) in self.setup.threads.iter_mut().zip(threads) {
             thread.tid = tid.get();
         }
-        if self.show == Show::Lines {
+        if self.setup.show == Show::Lines {
             self.frame();
         }
         Ok(())

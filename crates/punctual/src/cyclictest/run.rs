@@ -149,7 +149,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
             started,
             ended: Timestamp::now(),
             return_code: status,
-            resolution: live.resolution,
+            resolution: live.setup.resolution,
             histogram: options.histogram.is_some(),
         };
         let bound: Vec<_> = (0..spec.threads).map(|i| spec.cpu_of(i)).collect();
@@ -414,8 +414,8 @@ fn results(options: &Options, live: &Live, histfile: Option<&mut File>) -> Resul
     if options.quiet && !options.verbose && options.histogram.is_none() {
         say(&live.lines());
     }
-    if live.spikes.count > 0 {
-        say(&text::spikes(&live.spikes));
+    if live.setup.spikes.count > 0 {
+        say(&text::spikes(&live.setup.spikes));
     }
     if options.histogram.is_some() {
         let form = HistogramForm {
@@ -423,7 +423,7 @@ fn results(options: &Options, live: &Live, histfile: Option<&mut File>) -> Resul
             sum: options.hist_sum && options.threads > 1,
             compact: options.hist_compact,
         };
-        let smis: Option<Vec<u64>> = live.threads.iter().map(|t| t.smis).collect();
+        let smis: Option<Vec<u64>> = live.setup.threads.iter().map(|t| t.smis).collect();
         let histogram = text::histogram(&live.tallies, form, smis.as_deref());
         match histfile {
             Some(file) => write_histogram(file, &histogram)?,
@@ -437,7 +437,7 @@ fn results(options: &Options, live: &Live, histfile: Option<&mut File>) -> Resul
         }
     }
     if options.break_above != 0 {
-        let tids: Vec<i32> = live.threads.iter().map(|t| t.tid).collect();
+        let tids: Vec<i32> = live.setup.threads.iter().map(|t| t.tid).collect();
         let hit = live
             .hit
             .and_then(|(index, value)| Some((*tids.get(index)?, value)));

@@ -6,12 +6,11 @@
 use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::io::{self, Access, AsyncEngine, Io, Job, Pattern};
 use punctual_model::{Bytes, Nanos};
 
 use super::request::{self, Request};
-use crate::cli::{CommonArgs, RATES, RepeatArgs, at_least, one_of, own};
+use crate::cli::{CommonArgs, RATES, RepeatArgs, at_least, one_of, own, path};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -95,7 +94,7 @@ pub struct IoArgs {
         value_name = "DIR",
         default_value = ".",
         help_heading = "Sampling",
-        value_parser = OsStringValueParser::new().map(PathBuf::from)
+        value_parser = path()
     )]
     pub directory: PathBuf,
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use punctual_measure::ipc::{self, Ipc, ParseWayError, Placement, Way};
-use punctual_model::{CpuId, CpuSet, Nanos};
+use punctual_measure::ipc::{self, Ipc, Placement, Way};
+use punctual_model::{CpuId, CpuSet, Nanos, UnknownChoice};
 use punctual_sys::SysRoot;
 
 use super::request::{self, Request};
@@ -169,7 +169,7 @@ fn first(cpus: &CpuSet, other: Option<CpuId>) -> Option<CpuId> {
 fn ways() -> impl TypedValueParser<Value = WayArg> {
     let names = Way::ALL.iter().map(|way| way.name()).chain(["all"]);
     PossibleValuesParser::new(names).try_map(|name| {
-        Ok::<_, ParseWayError>(match name.as_str() {
+        Ok::<_, UnknownChoice>(match name.as_str() {
             "all" => WayArg::All,
             name => WayArg::One(name.parse()?),
         })

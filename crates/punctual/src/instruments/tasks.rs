@@ -9,7 +9,6 @@ mod analysed;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::duty::Duty;
 use punctual_measure::task_set::{self, TaskSetRun};
 use punctual_model::tasks::{TasksCheck, TasksPlan};
@@ -19,7 +18,7 @@ use punctual_sys::SysRoot;
 #[cfg(feature = "workbench")]
 pub(crate) use self::analysed::for_guest;
 use super::request::{self, Request};
-use crate::cli::{CommonArgs, SampleArgs};
+use crate::cli::{CommonArgs, SampleArgs, path};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -33,13 +32,13 @@ Exit status: 0 if every job met its deadline and no response was longer than its
 pub struct TasksArgs {
     /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,
     /// earliest-deadline-first)
-    #[arg(value_name = "SET", value_parser = OsStringValueParser::new().map(PathBuf::from),
+    #[arg(value_name = "SET", value_parser = path(),
           required_unless_present_any = ["set_file", "analysed"])]
     pub file: Option<PathBuf>,
 
     /// The same as SET, where only options can be given, as in an experiment
     #[arg(long, value_name = "SET", conflicts_with = "file", help_heading = "Sampling",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+          value_parser = path())]
     pub set_file: Option<PathBuf>,
 
     /// Part of its execution time that each job works: what is left is room for waking up and for interrupts,

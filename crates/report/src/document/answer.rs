@@ -17,7 +17,8 @@ use punctual_verdict::claims::at_most;
 
 use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
-use super::{Answer, KeyFigure, Reason, Tone, task_runs, watched};
+use super::parts::{Answer, KeyFigure, Reason, Tone};
+use super::{task_runs, watched};
 use crate::chart::Validity;
 use crate::clock_or_count::Times;
 use crate::text::{clean, digits, events_of, percent, share, span};

@@ -9,8 +9,9 @@ use punctual_verdict::claims;
 use super::answer::believed;
 use super::facts::{duration, measured};
 use super::named::{capital, counted, micros, validity};
+use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use super::series::bounded_quantile;
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone, watched};
+use super::watched;
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
 use crate::text::{Missing, span};
 

@@ -15,9 +15,9 @@ use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
 
 use super::named::counted;
+use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use super::requirement::requirement;
 use super::verdicts::{self, Of};
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
 use crate::clock_or_count::Times;
 use crate::text::{digits, percent};

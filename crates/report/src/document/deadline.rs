@@ -6,9 +6,9 @@
 use punctual_model::{Figure, RunRecord};
 
 use super::named::counted;
+use super::parts::{Block, Ids, Table};
 use super::runs::Named;
 use super::series::valid;
-use super::{Block, Ids, Table};
 use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
 use crate::text::digits;
 

@@ -9,7 +9,7 @@ use punctual_model::{CpuChoice, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, S
 
 use super::facts::{machine_facts, plural};
 use super::named::{capital, counted};
-use super::{Block, Document, Ids, Item, More, Section, Tone};
+use super::parts::{Block, Document, Ids, Item, More, Section, Tone};
 
 /// Files that a finding cites; the others are counted.
 const CITED: usize = 2;

@@ -6,8 +6,8 @@
 use punctual_model::{LoadRecord, LoadReport, RunRecord, ThreadSample};
 
 use super::named::{interval_in, micros};
+use super::parts::{Block, Document, Table};
 use super::runs::Named;
-use super::{Block, Document, Table};
 use crate::clock_or_count::Times;
 use crate::text::{Missing, scaled, span};
 

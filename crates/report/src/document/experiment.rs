@@ -16,8 +16,8 @@ use punctual_model::{
 
 use super::comparison;
 use super::named::counted;
+use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use super::verdicts::{NO_INTERVAL, Of, change, p_heading, p_value};
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::clock_or_count::Times;
 use crate::text::{Missing, digits, percent, range_ends};

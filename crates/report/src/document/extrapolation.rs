@@ -7,8 +7,8 @@ use punctual_model::{Extrapolation, TailEstimate, TailMethod};
 use punctual_stats::float;
 
 use super::named::capital;
+use super::parts::{Block, Document, Table};
 use super::verdicts::p_value;
-use super::{Block, Document, Table};
 use crate::text::{digits, percent, span};
 
 impl Document {

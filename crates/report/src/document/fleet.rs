@@ -6,7 +6,7 @@
 use punctual_model::{FleetHost, FleetReport, FleetState};
 
 use super::named::counted;
-use super::{Block, Document, Table, Tone};
+use super::parts::{Block, Document, Table, Tone};
 
 impl Document {
     /// Says how many hosts did it, then what each did.

@@ -6,7 +6,8 @@
 use punctual_model::{Guest, GuestBoot, GuestTime};
 
 use super::facts::machine_facts;
-use super::{Block, Document, Tone, runs};
+use super::parts::{Block, Document, Tone};
+use super::runs;
 use crate::text::span;
 
 /// What virtual time is, wherever a figure of it is shown.

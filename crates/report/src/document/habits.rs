@@ -6,7 +6,7 @@
 use punctual_model::watch::{Habit, Watched};
 
 use super::named::{counted, micros};
-use super::{Block, Item};
+use super::parts::{Block, Item};
 
 /// Files and calls that are cited of one finding where all is not asked for.
 const CITED: usize = 3;

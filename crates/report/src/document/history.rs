@@ -9,8 +9,8 @@ use punctual_model::{
 };
 
 use super::named::counted;
+use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use super::verdicts::p_value;
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::text::{compared_unit, digits, percent};
 

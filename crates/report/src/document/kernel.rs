@@ -10,7 +10,7 @@ use punctual_model::{
 };
 
 use super::named::counted;
-use super::{Block, Document, Item, More, Table, Tone};
+use super::parts::{Block, Document, Item, More, Table, Tone};
 
 /// Names that are listed of many.
 const NAMED: usize = 12;

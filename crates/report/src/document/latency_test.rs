@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::guest::HEADING;
 use super::named::counted;
-use super::{Block, Document, Table, Tone};
+use super::parts::{Block, Document, Table, Tone};
 
 impl Document {
     /// A row a kernel, model and load: bands over the seeds, and how they lie to the baseline's.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use punctual_model::{RunListEntry, RunListFigures};
 
-use super::{Block, Document, Table};
+use super::parts::{Block, Document, Table};
 use crate::text::{Micros, Missing};
 
 /// The shortest id that a list shows.

@@ -4,7 +4,8 @@
 //! The machines and kernels that runs were made on, how they were measured, and what `doctor` found.
 use punctual_model::{HostFacts, RunRecord};
 
-use super::{Block, Document, Ids, Material, Section, diagnosis, facts, named};
+use super::parts::{Block, Document, Ids, Material, Section};
+use super::{diagnosis, facts, named};
 
 /// Ways to measure that are shown at once, at most.
 const FEW: usize = 4;

@@ -9,7 +9,7 @@ use punctual_model::{
 };
 
 use super::named::counted;
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::text::{compared_unit, digits, percent};
 

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use punctual_model::{Nanos, RunRecord};
 
+use super::parts::{Block, Ids, Maxima, Stretch};
 use super::runs::Named;
 use super::series::{FINE, micros_of, thread};
-use super::{Block, Ids, Maxima, Stretch};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape};
 use crate::text::{quantity_of, span};
 

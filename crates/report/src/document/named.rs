@@ -5,7 +5,7 @@
 
 use punctual_model::{Interval, RunRecord};
 
-use super::RunItem;
+use super::parts::RunItem;
 use crate::chart::Validity;
 pub(crate) use crate::chart::scale::counted;
 

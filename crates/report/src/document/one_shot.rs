@@ -5,7 +5,7 @@
 
 use punctual_model::{OneShotBoot, OneShotPlan, OneShotState, OneShotStatus};
 
-use super::{Block, Document, Item, More, Table, Tone};
+use super::parts::{Block, Document, Item, More, Table, Tone};
 
 const TITLE: &str = "Kernel that boots once";
 

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use punctual_model::{Figure, Instrument, Picture, figure_heading, figure_words, label_words};
 
 use super::named::counted;
+use super::parts::{Block, Ids, Table};
 use super::runs::Named;
-use super::{Block, Ids, Table};
 use crate::chart::{self, Axis, Cell, Chart, Drawing, Heat, Mark, Point, Shape};
 use crate::text::{digits, percent};
 

@@ -11,8 +11,10 @@ use punctual_model::{Check, CheckStatus, Instrument, RunRecord};
 
 use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
+use super::parts::{
+    Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone,
+};
 use super::series::bounded_quantile;
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
 use super::{answer, deadline, events, results, series, several_kinds, task_runs, watched};
 use crate::chart::{Look, Validity};
 

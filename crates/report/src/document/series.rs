@@ -11,9 +11,9 @@ use punctual_verdict::bursts;
 
 pub(super) use self::distribution::{marks, split};
 use super::named::micros;
+use super::parts::{Block, Ids, RunItem, Table};
 use super::runs::Named;
 use super::too_short::too_short;
-use super::{Block, Ids, RunItem, Table};
 use crate::chart::distribution::bins;
 use crate::chart::{DistributionSeries, Drawing, Look};
 use crate::clock_or_count::Times;

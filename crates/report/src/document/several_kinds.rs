@@ -8,9 +8,9 @@
 use punctual_model::{Instrument, Interval, Series};
 
 use super::named::counted;
+use super::parts::{Block, Ids, Table};
 use super::runs::Named;
 use super::series::{self, micros_of, one, split, thread, whole};
-use super::{Block, Ids, Table};
 use crate::chart::distribution::zeros;
 use crate::chart::{self, Axis, Chart, Distribution, Drawing, Look, Point, Shape};
 use crate::text::quantity_of;

@@ -12,9 +12,9 @@ use punctual_model::{
 use punctual_verdict::words;
 
 use super::named::{self, counted};
+use super::parts::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use super::study_tables as tables;
 use super::verdicts::p_value;
-use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use super::{facts, guest};
 
 /// Adds a study as a story: what was asked and found, what this machine says to each question, what could not be told, and

@@ -10,8 +10,8 @@ use punctual_model::{
 use punctual_verdict::claims::{at_most, class};
 use punctual_verdict::words::{self, obstacle};
 
+use super::parts::{Column, Table};
 use super::verdicts::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, p_value};
-use crate::document::{Column, Table};
 use crate::text::{Missing, compared_unit as unit, difference, digits, range, tiny};
 
 /// What the marks in a table of a comparison mean.

@@ -9,10 +9,10 @@ use punctual_model::tasks::{Assumption, BrokeCount, JobAboveBound, TaskBound, Ta
 use punctual_model::{Nanos, RunRecord};
 
 use super::named::{counted, micros};
+use super::parts::{Block, Ids, KeyFigure, Table, Tone};
 use super::runs::Named;
 use super::series::micros_of;
 use super::tasks::{policy_words, verdict_words};
-use super::{Block, Ids, KeyFigure, Table, Tone};
 
 /// The tasks of a table in the answer; of more the number is said.
 const NAMED: usize = 3;

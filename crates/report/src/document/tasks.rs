@@ -9,7 +9,7 @@ use punctual_model::tasks::{
 use punctual_stats::float;
 
 use super::named::counted;
-use super::{Block, Document, Table, Tone};
+use super::parts::{Block, Document, Table, Tone};
 use crate::text::{digits, percent, span};
 
 impl Document {

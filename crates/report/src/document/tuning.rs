@@ -14,7 +14,7 @@ use punctual_model::{
 
 use self::group::{grouped, which};
 use super::named::{capital, counted};
-use super::{Block, Document, Table, Tone};
+use super::parts::{Block, Document, Table, Tone};
 
 /// What takes everything back.
 const REVERT: &str = "`punctual tune revert` restores everything";

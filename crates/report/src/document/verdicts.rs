@@ -12,7 +12,7 @@ use punctual_model::{
 use punctual_stats::PValue;
 use punctual_verdict::words::{self, obstacle};
 
-use super::Table;
+use super::parts::Table;
 use crate::clock_or_count::Times;
 use crate::order::in_order;
 use crate::text::{Missing, difference, digits, percent, range_ends};

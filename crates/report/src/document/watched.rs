@@ -10,11 +10,12 @@ use std::cmp::Reverse;
 use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
 use punctual_model::{Nanos, RunRecord};
 
+use super::answer;
 use super::habits;
 use super::named::{capital, counted, micros};
+use super::parts::{Answer, Block, Ids, KeyFigure, RunItem, Table, Tone};
 use super::runs::Named;
 use super::series::micros_of;
-use super::{Answer, Block, Ids, KeyFigure, RunItem, Table, Tone, answer};
 use crate::chart::Drawing;
 use crate::text::span;
 

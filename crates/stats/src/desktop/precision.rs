@@ -233,13 +233,6 @@ pub fn exceedance_upper_bound(k: u64, n: u64, confidence: f64) -> Option<f64> {
     })
 }
 
-/// The rule of three: no hit in `n` trials bounds the probability by 3/n with 95 % confidence.
-///
-/// It approximates `exceedance_upper_bound(0, n, 0.95)` from above. `None` without trials.
-pub fn rule_of_three(n: u64) -> Option<f64> {
-    (n > 0).then(|| (3.0 / n as f64).min(1.0))
-}
-
 /// The number of trials without a hit that are needed to claim a probability of at most `p`.
 ///
 /// ```
@@ -298,16 +291,6 @@ mod tests {
         let half = 1.959_963_985 * (0.25 / n as f64).sqrt();
         assert_close(Some(0.5 - low), half, 1e-4);
         assert_close(Some(high - 0.5), half, 1e-4);
-    }
-
-    #[test]
-    fn the_rule_of_three_bounds_the_exact_figure_from_above() {
-        for n in [10, 1000, 1_000_000_000] {
-            let exact = exceedance_upper_bound(0, n, 0.95).unwrap();
-            let rule = rule_of_three(n).unwrap();
-            assert!(rule > exact && rule < exact * 1.17, "{n}: {rule} {exact}");
-        }
-        assert_eq!(rule_of_three(0), None);
     }
 
     #[test]

@@ -116,11 +116,9 @@ fn side(row: &Row) -> GroupFigure {
     GroupFigure {
         group: row.name.clone(),
         runs: row.mean.runs,
-        without: 0,
         estimate: Some(row.mean.mean),
-        interval: None,
         deviation: Some(row.mean.standard_error * punctual_stats::float(row.mean.runs).sqrt()),
-        outliers: Vec::new(),
+        ..GroupFigure::default()
     }
 }
 

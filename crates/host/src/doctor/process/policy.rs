@@ -85,7 +85,7 @@ fn ordinary(subject: &Subject<'_>) -> Answer {
         let value = format!("{}, {}", thread.of.name, thread.of.policy);
         evidence(subject.thread_file(thread, "stat"), value)
     });
-    let cited = cited.collect();
+    let cited: Vec<_> = cited.collect();
     match real_time {
         0 => found(format!("{} {} ordinary", threads(all, all), is(all)), cited),
         n => fine(format!("{} {} real-time", threads(n, all), is(n)), cited),

@@ -156,15 +156,9 @@ fn cpus_allowed(case: &Case<'_>) -> Answer {
         };
         let missing = case.cpus.without(&allowed.value);
         if missing.is_empty() {
-            return fine(
-                "the cpuset of this shell has the judged CPUs",
-                vec![allowed.evidence()],
-            );
+            return fine("the cpuset of this shell has the judged CPUs", &allowed);
         }
-        return found(
-            format!("out of reach: {}", named(&missing)),
-            vec![allowed.evidence()],
-        );
+        return found(format!("out of reach: {}", named(&missing)), &allowed);
     }
     not_applicable("no cpuset limits this process")
 }
@@ -230,13 +224,10 @@ fn nohz_full(case: &Case<'_>) -> Answer {
     if open.is_empty() {
         return fine(
             "no tick on the judged CPUs while a single thread computes",
-            vec![full.evidence()],
+            &full,
         );
     }
-    found(
-        format!("not in nohz_full: {}", named(&open)),
-        vec![full.evidence()],
-    )
+    found(format!("not in nohz_full: {}", named(&open)), &full)
 }
 
 fn rcu_nocbs(case: &Case<'_>) -> Answer {
@@ -391,7 +382,7 @@ fn unequal_cpus(case: &Case<'_>) -> Answer {
         }
     }
     if used.len() > 1 {
-        let evidence = used.into_iter().map(|(_, evidence)| evidence).collect();
+        let evidence: Vec<_> = used.into_iter().map(|(_, evidence)| evidence).collect();
         return found("some are performance and some efficiency cores", evidence);
     }
     let capacities: Vec<_> = capacities(case)?;
@@ -412,7 +403,7 @@ fn unequal_cpus(case: &Case<'_>) -> Answer {
     let mut kinds = capacities;
     kinds.sort_by_key(|(capacity, _)| *capacity);
     kinds.dedup_by_key(|(capacity, _)| *capacity);
-    let evidence = kinds.into_iter().map(|(_, evidence)| evidence).collect();
+    let evidence: Vec<_> = kinds.into_iter().map(|(_, evidence)| evidence).collect();
     found(
         format!("capacities are from {least} to {most} of 1024"),
         evidence,

@@ -230,8 +230,8 @@ fn built(case: &Case<'_>, options: &[&str]) -> Answer {
 pub(super) fn off(case: &Case<'_>, subject: &str, path: &str) -> Answer {
     match case.number_if(path)? {
         None => not_applicable("this kernel does not have it"),
-        Some(seen) if seen.value == 0 => fine(format!("{subject}: off"), vec![seen.evidence()]),
-        Some(seen) => found("it is on", vec![seen.evidence()]),
+        Some(seen) if seen.value == 0 => fine(format!("{subject}: off"), &seen),
+        Some(seen) => found("it is on", &seen),
     }
 }
 

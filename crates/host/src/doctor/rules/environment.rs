@@ -194,14 +194,8 @@ fn board_throttling(case: &Case<'_>) -> Answer {
             .map(|(_, says)| *says)
             .collect();
         return match set.is_empty() {
-            true => fine(
-                "the firmware saw no throttling since it started",
-                vec![flags.evidence()],
-            ),
-            false => found(
-                format!("the firmware says: {}", set.join(", ")),
-                vec![flags.evidence()],
-            ),
+            true => fine("the firmware saw no throttling since it started", &flags),
+            false => found(format!("the firmware says: {}", set.join(", ")), &flags),
         };
     }
     let mut cooled = Vec::new();
@@ -324,8 +318,8 @@ fn machine_check_poll(case: &Case<'_>) -> Answer {
         return not_applicable("machine checks are unavailable here");
     };
     match seen.value.trim() {
-        "0" => fine("polling for machine checks is off", vec![seen.evidence()]),
-        _ => found("it is on", vec![seen.evidence()]),
+        "0" => fine("polling for machine checks is off", &seen),
+        _ => found("it is on", &seen),
     }
 }
 
@@ -369,12 +363,9 @@ fn pcie_aspm(case: &Case<'_>) -> Answer {
     }
     let policy = case.parsed(&seen, chosen)?;
     match policy.value {
-        "performance" => fine("PCI Express links stay powered up", vec![policy.evidence()]),
-        "default" => found(
-            "the firmware decides (policy default)",
-            vec![policy.evidence()],
-        ),
-        name => found(format!("the policy is {name}"), vec![policy.evidence()]),
+        "performance" => fine("PCI Express links stay powered up", &policy),
+        "default" => found("the firmware decides (policy default)", &policy),
+        name => found(format!("the policy is {name}"), &policy),
     }
 }
 
@@ -412,8 +403,8 @@ fn lockdown(case: &Case<'_>) -> Answer {
     };
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
-        "none" => fine("the kernel is not locked down", vec![mode.evidence()]),
-        name => found(format!("the mode is {name}"), vec![mode.evidence()]),
+        "none" => fine("the kernel is not locked down", &mode),
+        name => found(format!("the mode is {name}"), &mode),
     }
 }
 
@@ -462,13 +453,10 @@ fn foreign_modules(case: &Case<'_>) -> Answer {
         .map(|(_, kind)| kind)
         .collect();
     if kinds.is_empty() {
-        return fine(
-            "no proprietary or out-of-tree module was loaded",
-            vec![tainted.evidence()],
-        );
+        return fine("no proprietary or out-of-tree module was loaded", &tainted);
     }
     found(
         format!("{} modules were loaded", kinds.join(" and ")),
-        vec![tainted.evidence()],
+        &tainted,
     )
 }

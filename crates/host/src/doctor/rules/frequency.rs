@@ -97,7 +97,7 @@ fn each(case: &Case<'_>, name: &str, none: &str, good: fn(&str) -> bool) -> Answ
         values.join(", ")
     };
     let all = words(&files);
-    let looked_at = files.iter().map(|(_, seen)| seen.evidence()).collect();
+    let looked_at: Vec<_> = files.iter().map(|(_, seen)| seen.evidence()).collect();
     let bad: Vec<_> = files
         .into_iter()
         .filter(|(_, seen)| !good(seen.value.trim()))

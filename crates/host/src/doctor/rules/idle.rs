@@ -171,7 +171,10 @@ fn states(case: &Case<'_>, least: i64, most: i64) -> Answer {
         open,
         format!("allowed on {}: {}", named(&list), names.join(", ")),
         "the judged CPUs cannot enter any such state",
-        bounds.into_iter().map(|(_, evidence)| evidence).collect(),
+        bounds
+            .into_iter()
+            .map(|(_, evidence)| evidence)
+            .collect::<Vec<_>>(),
     )
 }
 

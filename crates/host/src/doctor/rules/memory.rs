@@ -142,15 +142,9 @@ fn swappiness(case: &Case<'_>) -> Answer {
     }
     let seen = case.value::<i64>("/proc/sys/vm/swappiness")?;
     if seen.value > SWAPPINESS {
-        return found(
-            format!("swappiness is {}", seen.value),
-            vec![seen.evidence()],
-        );
+        return found(format!("swappiness is {}", seen.value), &seen);
     }
-    fine(
-        format!("swappiness is {}", seen.value),
-        vec![seen.evidence()],
-    )
+    fine(format!("swappiness is {}", seen.value), &seen)
 }
 
 fn huge_pages(case: &Case<'_>) -> Answer {
@@ -159,12 +153,9 @@ fn huge_pages(case: &Case<'_>) -> Answer {
     };
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
-        "always" => found("for every program", vec![mode.evidence()]),
-        "madvise" => fine(
-            "huge pages only for programs that ask for them",
-            vec![mode.evidence()],
-        ),
-        _ => fine("transparent huge pages are off", vec![mode.evidence()]),
+        "always" => found("for every program", &mode),
+        "madvise" => fine("huge pages only for programs that ask for them", &mode),
+        _ => fine("transparent huge pages are off", &mode),
     }
 }
 
@@ -179,11 +170,8 @@ fn huge_page_defrag(case: &Case<'_>) -> Answer {
     }
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
-        "always" => found("page faults always compact", vec![mode.evidence()]),
-        name => fine(
-            format!("compaction for huge pages: {name}"),
-            vec![mode.evidence()],
-        ),
+        "always" => found("page faults always compact", &mode),
+        name => fine(format!("compaction for huge pages: {name}"), &mode),
     }
 }
 
@@ -192,8 +180,8 @@ fn same_page_merging(case: &Case<'_>) -> Answer {
         return not_applicable("the kernel cannot");
     };
     match seen.value {
-        1 => found("ksmd runs", vec![seen.evidence()]),
-        _ => fine("ksmd does not run", vec![seen.evidence()]),
+        1 => found("ksmd runs", &seen),
+        _ => fine("ksmd does not run", &seen),
     }
 }
 
@@ -208,10 +196,7 @@ fn vm_statistics(case: &Case<'_>) -> Answer {
         return not_applicable("this kernel does not have it");
     };
     if seen.value < RARE_S {
-        return found(format!("every {} s", seen.value), vec![seen.evidence()]);
+        return found(format!("every {} s", seen.value), &seen);
     }
-    fine(
-        format!("memory statistics every {} s", seen.value),
-        vec![seen.evidence()],
-    )
+    fine(format!("memory statistics every {} s", seen.value), &seen)
 }

@@ -217,8 +217,8 @@ fn group_denied(case: &Case<'_>) -> Answer {
         return not_applicable("cgroups have no real-time budgets");
     };
     match budget.value {
-        0 => found("its budget is 0", vec![budget.evidence()]),
-        _ => fine("this cgroup has a budget", vec![budget.evidence()]),
+        0 => found("its budget is 0", &budget),
+        _ => fine("this cgroup has a budget", &budget),
     }
 }
 
@@ -339,10 +339,7 @@ fn rcu_normal(case: &Case<'_>) -> Answer {
         return not_applicable("this kernel does not have it");
     };
     match normal.value {
-        0 => found("they may be", vec![normal.evidence()]),
-        _ => fine(
-            "RCU grace periods are never expedited",
-            vec![normal.evidence()],
-        ),
+        0 => found("they may be", &normal),
+        _ => fine("RCU grace periods are never expedited", &normal),
     }
 }

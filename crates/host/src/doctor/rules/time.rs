@@ -94,13 +94,10 @@ fn clock_source(case: &Case<'_>) -> Answer {
     let seen = case.text(CURRENT)?;
     if SLOW.contains(&seen.value.trim()) {
         let available = case.text_if(AVAILABLE)?.map(|seen| seen.evidence());
-        let looked_at = [seen.evidence()].into_iter().chain(available).collect();
+        let looked_at: Vec<_> = [seen.evidence()].into_iter().chain(available).collect();
         return found(format!("it is {}", seen.value.trim()), looked_at);
     }
-    fine(
-        format!("the clock is {}", seen.value.trim()),
-        vec![seen.evidence()],
-    )
+    fine(format!("the clock is {}", seen.value.trim()), &seen)
 }
 
 fn clock_source_virtual(case: &Case<'_>) -> Answer {
@@ -110,9 +107,9 @@ fn clock_source_virtual(case: &Case<'_>) -> Answer {
     let seen = case.text(CURRENT)?;
     let name = seen.value.trim();
     if name == "kvm-clock" || name == "xen" || name.starts_with("hyperv") {
-        return found(format!("it is {name}"), vec![seen.evidence()]);
+        return found(format!("it is {name}"), &seen);
     }
-    fine(format!("the clock is {name}"), vec![seen.evidence()])
+    fine(format!("the clock is {name}"), &seen)
 }
 
 fn tsc_unstable(case: &Case<'_>) -> Answer {
@@ -144,7 +141,7 @@ fn tsc_unstable(case: &Case<'_>) -> Answer {
         signs,
         "the kernel does not trust it",
         "the time stamp counter is constant, does not stop, and the kernel trusts it",
-        vec![available.evidence()],
+        &available,
     )
 }
 

@@ -76,8 +76,8 @@ pub(super) const RULES: &[Entry] = &[
 fn tracer(case: &Case<'_>) -> Answer {
     let seen = case.text(&format!("{TRACING}/current_tracer"))?;
     match seen.value.trim() {
-        "nop" => fine("no tracer is on", vec![seen.evidence()]),
-        name => found(format!("it is {name}"), vec![seen.evidence()]),
+        "nop" => fine("no tracer is on", &seen),
+        name => found(format!("it is {name}"), &seen),
     }
 }
 
@@ -133,7 +133,7 @@ fn serial_console(case: &Case<'_>) -> Answer {
         })
         .collect();
     if lines.is_empty() {
-        return fine("no console on a serial line", vec![seen.evidence()]);
+        return fine("no console on a serial line", &seen);
     }
     looked_at.extend(
         case.text_if("/proc/sys/kernel/printk")?

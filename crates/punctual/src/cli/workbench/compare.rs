@@ -6,13 +6,13 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::OsStringValueParser;
-use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
 use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::text::share;
 use punctual_verdict::comparison::Metric;
+
+use super::path;
 
 const HELP: &str = "\
 Groups: a group is one or more runs, given by
@@ -169,7 +169,7 @@ pub struct CompareArgs {
     /// Compare published means instead of runs: a CSV file with name, mean, standard_error, and n
     /// or deviation or deviation_percent
     #[arg(long, value_name = "FILE", help_heading = "Table",
-          value_parser = OsStringValueParser::new().map(PathBuf::from),
+          value_parser = path(),
           conflicts_with_all = ["named", "metric", "equivalence", "not_worse", "difference", "require", "allow_invalid", "unpaired", "interval"])]
     pub table: Option<PathBuf>,
 
@@ -194,8 +194,7 @@ pub struct CompareArgs {
     pub better: Option<Direction>,
 
     /// With --by, also write a page with charts
-    #[arg(long, short = 'o', value_name = "FILE", requires = "by",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", requires = "by", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// Overwrite the page

@@ -5,13 +5,12 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_lab::sweep::parse_knob;
 use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
 
-use super::{FailOn, JobsArgs, Metrics, MetricsArgs, Percent};
+use super::{FailOn, JobsArgs, Metrics, MetricsArgs, Percent, path};
 
 /// What to do with experiments
 #[derive(Debug, Subcommand)]
@@ -36,7 +35,7 @@ pub enum ExperimentAction {
 #[derive(Args, Debug)]
 pub struct ExperimentPlanArgs {
     /// The experiment, TOML
-    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(value_name = "FILE", value_parser = path())]
     pub file: PathBuf,
 
     /// Seed of the order [default: the file's, or one derived from its text]
@@ -60,7 +59,7 @@ pub struct ExperimentPlanArgs {
 #[derive(Args, Debug)]
 pub struct ExperimentRunArgs {
     /// The experiment, TOML
-    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(value_name = "FILE", value_parser = path())]
     pub file: PathBuf,
 
     /// Seed of the order [default: the file's, or one derived from its text]; recorded

@@ -5,9 +5,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_model::{Bytes, Nanos};
+
+use super::path;
 
 const FLEET_HELP: &str = "\
 Ansible does it: install ansible-core (2.14 or newer) and write an inventory. Each host gets the program for
@@ -40,7 +41,7 @@ pub enum FleetAction {
     /// Write out the Ansible collection that all this is made of, for playbooks of your own
     Collection {
         /// Directory to write to, such as ~/.ansible/collections; what is there of the collection is replaced
-        #[arg(value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+        #[arg(value_name = "DIR", value_parser = path())]
         dir: PathBuf,
     },
 }
@@ -50,8 +51,7 @@ pub enum FleetAction {
 #[command(after_long_help = FLEET_HELP)]
 pub struct FleetArgs {
     /// Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you
-    #[arg(long, short = 'i', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'i', value_name = "FILE", value_parser = path())]
     pub inventory: PathBuf,
 
     /// Hosts and groups of the inventory, as a pattern of Ansible [default: all]
@@ -76,8 +76,7 @@ pub struct FleetArgs {
     pub check: bool,
 
     /// Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Program",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", help_heading = "Program", value_parser = path())]
     pub program: Vec<PathBuf>,
 
     /// Use the Punctual installed on each host, which must have this version
@@ -93,8 +92,7 @@ pub struct FleetArgs {
     pub base: Option<String>,
 
     /// File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)
-    #[arg(long, value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     pub file: Vec<PathBuf>,
 
     /// Give a host up when its command takes longer than this [default: never]

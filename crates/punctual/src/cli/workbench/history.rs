@@ -5,12 +5,11 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use punctual_verdict::comparison::names_of_one_series;
 use punctual_verdict::history::By;
 
-use super::{Metrics, Percent};
+use super::{Metrics, Percent, path};
 
 const HELP: &str = "\
 Runs: an id (or at least 4 characters of its beginning or end), a name, with * and ? for any
@@ -66,8 +65,7 @@ pub struct HistoryArgs {
     pub seed: u64,
 
     /// Also write a page with the series as charts
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// Overwrite the page

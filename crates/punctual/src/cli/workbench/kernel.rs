@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::{Fault, Model};
@@ -14,7 +13,7 @@ use punctual_model::{Bytes, Nanos};
 
 use super::compare::Percent;
 use super::{InstallOnceArgs, KernelStatusArgs};
-use super::{KernelConfigWish, KernelSourceAction};
+use super::{KernelConfigWish, KernelSourceAction, path};
 
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
@@ -103,7 +102,7 @@ pub struct GuestOptions {
 #[derive(Args, Debug)]
 pub struct KernelBootArgs {
     /// Image of the kernel for x86-64 (bzImage, vmlinuz) or arm64 (Image, vmlinuz)
-    #[arg(value_name = "KERNEL", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(value_name = "KERNEL", value_parser = path())]
     pub kernel: PathBuf,
 
     /// The guest
@@ -111,7 +110,7 @@ pub struct KernelBootArgs {
     pub guest: GuestOptions,
 
     /// File for the kernel log, which must not exist
-    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     pub log: Option<PathBuf>,
 
     /// Print what was found as JSON
@@ -197,12 +196,11 @@ pub struct LatencyTestArgs {
     pub resume: Option<String>,
 
     /// File for the result as JSON: the same bytes every time
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// File for the result as JUnit XML
-    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     pub junit: Option<PathBuf>,
 
     /// Print the result as JSON
@@ -237,8 +235,7 @@ pub struct KernelRtArgs {
     pub sha256: Option<String>,
 
     /// Real-time patch for a source without PREEMPT_RT (before 6.12): a patch, a directory of patches, or a tarball of one
-    #[arg(long, value_name = "SERIES",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "SERIES", value_parser = path())]
     pub patch: Option<PathBuf>,
 
     /// Lines of context that may differ when a hunk is applied
@@ -327,8 +324,7 @@ fn fault(text: &str) -> Result<Fault, String> {
 #[derive(Args, Debug)]
 pub struct InitramfsArgs {
     /// File to write, which must not exist
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: PathBuf,
 
     /// Also include FILE as PATH (can be repeated)

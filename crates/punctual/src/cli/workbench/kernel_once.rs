@@ -6,9 +6,10 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use punctual_model::{Nanos, OneShotLoader};
+
+use super::path;
 
 /// What starts the candidate
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -76,12 +77,11 @@ fn seconds(text: &str) -> Result<u32, String> {
 #[derive(Args, Debug)]
 pub struct OncePlace {
     /// Directory of the undo record, owned by root [default: /var/lib/punctual/tune]
-    #[arg(long, value_name = "DIR", env = crate::tuning::STATE_VARIABLE,
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", env = crate::tuning::STATE_VARIABLE, value_parser = path())]
     pub state: Option<PathBuf>,
 
     /// Work on the files of a captured machine in DIR, not on this one
-    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub root: Option<PathBuf>,
 }
 
@@ -96,13 +96,11 @@ Exit status 5: this machine does not support it, with the reasons.";
 #[command(after_help = INSTALL_ONCE)]
 pub struct InstallOnceArgs {
     /// The candidate: a bzImage, a .deb (unpacked, not installed), or a build or image of the store
-    #[arg(value_name = "KERNEL", required_unless_present = "revert",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(value_name = "KERNEL", required_unless_present = "revert", value_parser = path())]
     pub kernel: Option<PathBuf>,
 
     /// Its initial RAM file system
-    #[arg(long, value_name = "FILE", conflicts_with = "make_initrd",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", conflicts_with = "make_initrd", value_parser = path())]
     pub initrd: Option<PathBuf>,
 
     /// Make it with mkinitramfs
@@ -110,7 +108,7 @@ pub struct InstallOnceArgs {
     pub make_initrd: bool,
 
     /// Directory of its modules, copied to /lib/modules/RELEASE [default: those of the .deb]
-    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub modules: Option<PathBuf>,
 
     /// Additional kernel arguments, after those of the running kernel (can be repeated)

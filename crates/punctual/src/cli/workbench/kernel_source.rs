@@ -5,11 +5,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_model::{KernelModel, Severity};
 
-use super::one_of;
+use super::{one_of, path};
 
 /// What to do with kernels before they boot
 #[derive(Debug, Subcommand)]
@@ -115,8 +114,7 @@ pub struct KernelConfigWish {
     pub without: Vec<String>,
 
     /// Apply a file with options on top (can be repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Configuration",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", help_heading = "Configuration", value_parser = path())]
     pub fragment: Vec<PathBuf>,
 
     /// Set an option, such as HZ_1000=y (can be repeated)
@@ -140,8 +138,7 @@ pub struct KernelConfigArgs {
     pub wish: KernelConfigWish,
 
     /// Write the configuration to FILE, which must not exist
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// Overwrite the file
@@ -276,8 +273,7 @@ pub struct KernelRebaseArgs {
     pub branch: Option<String>,
 
     /// Directory of the worktree, which must not exist [default: next to the kernels in the store]
-    #[arg(long, value_name = "DIR",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub worktree: Option<PathBuf>,
 
     /// Continue after resolving conflicts in the worktree
@@ -322,8 +318,7 @@ pub struct KernelBisectArgs {
     pub trust_ends: bool,
 
     /// File to append the oracle's output to [default: kernels/bisect.log in the store]
-    #[arg(long, value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     pub log: Option<PathBuf>,
 
     /// Show no progress, only the result

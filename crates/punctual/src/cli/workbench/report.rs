@@ -5,10 +5,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 
-use super::label;
+use super::{label, path};
 
 /// Options of `report`
 #[derive(Args, Debug)]
@@ -21,8 +20,7 @@ pub struct ReportArgs {
     pub what: Vec<String>,
 
     /// File to write, which must not exist; `-` is standard output [default but for html: standard output]
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// Form of the report
@@ -36,13 +34,11 @@ pub struct ReportArgs {
     pub format: ReportFormat,
 
     /// Also write every chart as SVG into this directory, made if it does not exist
-    #[arg(long, value_name = "DIR",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub svg: Option<PathBuf>,
 
     /// Also write every chart as PNG into this directory, made if it does not exist
-    #[arg(long, value_name = "DIR",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub png: Option<PathBuf>,
 
     /// Treat each WHAT as a group of runs and compare it with the first, as `punctual compare` does

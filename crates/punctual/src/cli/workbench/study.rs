@@ -5,9 +5,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_model::Nanos;
+
+use super::path;
 
 /// What to do with studies
 #[derive(Debug, Subcommand)]
@@ -76,8 +77,7 @@ pub struct StudyRunArgs {
 
     /// File for the report page, which must not exist [default: NAME.html in the store's `studies`, the one
     /// before replaced]
-    #[arg(long, short = 'o', value_name = "FILE",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// Overwrite it
@@ -113,8 +113,7 @@ pub struct StudyReportArgs {
     pub recorded: Vec<String>,
 
     /// Write it as a self-contained HTML page to this file, which must not exist; `-` is standard output
-    #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "json",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "json", value_parser = path())]
     pub output: Option<PathBuf>,
 
     /// Overwrite it

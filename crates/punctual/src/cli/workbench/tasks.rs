@@ -5,9 +5,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_model::CpuSet;
+
+use super::path;
 
 const CHECK_EXIT: &str = "\
 Exit status: 0 if analysis shows that every deadline is met, 3 if not, 2 if the set is wrong.";
@@ -27,7 +28,7 @@ pub enum TasksAction {
 pub struct TasksCheckArgs {
     /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,
     /// earliest-deadline-first)
-    #[arg(value_name = "SET", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(value_name = "SET", value_parser = path())]
     pub set: PathBuf,
 
     /// CPUs of tasks that name none [default: all online]
@@ -51,8 +52,7 @@ pub struct TasksNewArgs {
     pub from: String,
 
     /// File to write; - is standard output
-    #[arg(long, short = 'o', value_name = "FILE", default_value = "-",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-", value_parser = path())]
     pub output: PathBuf,
 
     /// Overwrite the file

@@ -6,12 +6,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use punctual_kernel::GuestTarget;
 use punctual_model::{CpuSet, Nanos};
 
-use super::{LoadOptions, Percent};
+use super::{LoadOptions, Percent, path};
 
 /// Options of all of `tune`
 #[derive(Args, Debug)]
@@ -22,12 +21,11 @@ pub struct TuneArgs {
 
     /// Directory of the journal, owned by root [default: /var/lib/punctual/tune]
     #[arg(long, global = true, value_name = "DIR", env = crate::tuning::STATE_VARIABLE,
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+          value_parser = path())]
     pub state: Option<PathBuf>,
 
     /// Work on the files of a captured machine in DIR, not on this one
-    #[arg(long, global = true, value_name = "DIR",
-          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, global = true, value_name = "DIR", value_parser = path())]
     pub root: Option<PathBuf>,
 }
 

@@ -60,17 +60,8 @@ impl<'a> Hosts<'a> {
             self.known.push(Known {
                 host: FleetHost {
                     host: name,
-                    state: FleetState::NotReached,
                     detail: Some("nothing was done".to_owned()),
-                    exit: None,
-                    architecture: None,
-                    uid: None,
-                    version: None,
-                    duration_ns: None,
-                    changed: false,
-                    runs: Vec::new(),
-                    answer: None,
-                    left: Vec::new(),
+                    ..FleetHost::default()
                 },
                 places: Vec::new(),
                 is_clean: false,

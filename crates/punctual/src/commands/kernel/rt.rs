@@ -78,7 +78,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRtArgs) -> Result<Exit, CliE
         },
     };
     run.needs_patch_before_fetching()?;
-    for (number, step) in (1..).zip(RtStepKind::ALL) {
+    for (number, step) in (1..).zip(RtStepKind::ALL.iter().copied()) {
         run.step(number, step)?;
     }
     let flow = &run.flow;

@@ -183,13 +183,7 @@ fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> Study
         name: note.name.clone(),
         title: title.unwrap_or_default(),
         experiment: snapshot.and_then(|_| note.experiment.clone()),
-        planned: 0,
-        valid: 0,
-        invalid: 0,
-        failed: 0,
-        finished: None,
-        kernels: Vec::new(),
-        skipped: Vec::new(),
+        ..StudyPart::default()
     };
     if let Some(reason) = &note.skipped {
         part.skipped.push(StudySkipped {

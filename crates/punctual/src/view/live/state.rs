@@ -104,7 +104,7 @@ pub(super) struct Input {
 }
 
 /// The state of the screen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) title: String,
     pub(super) overall: Option<Overall>,
@@ -124,15 +124,7 @@ impl State {
     pub(super) fn new(title: String) -> Self {
         Self {
             title,
-            overall: None,
-            notes: Vec::new(),
-            now: Data::default(),
-            frozen: None,
-            threshold: None,
-            input: None,
-            help: false,
-            ending: false,
-            chosen: None,
+            ..Self::default()
         }
     }
 

@@ -7,7 +7,7 @@ use punctual_model::{CpuChoice, Diagnosis, JudgedProcess, ProcessDiagnosis, Rule
 
 use super::super::facts::{machine_facts, plural};
 use super::super::named::counted;
-use super::super::{Block, Document, Item, More};
+use super::super::parts::{Block, Document, Item, More};
 use super::{about, answer, cite, entries, findings, rest, severities};
 
 /// Threads of a process that are listed; the others are counted.

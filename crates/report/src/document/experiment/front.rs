@@ -6,7 +6,7 @@
 use punctual_model::{Better, ExperimentResults, ParetoCell, figure_heading};
 
 use super::super::named::counted;
-use super::super::{Block, Ids, Table};
+use super::super::parts::{Block, Ids, Table};
 use super::believed;
 use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
 use crate::clock_or_count::Times;

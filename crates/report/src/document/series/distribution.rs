@@ -6,8 +6,8 @@
 use punctual_model::Series;
 use punctual_stats::ThreadHistogram;
 
-use super::super::Ids;
 use super::super::named::counted;
+use super::super::parts::Ids;
 use super::super::runs::Named;
 use super::{FINE, micros_of, one, thread, whole};
 use crate::chart::{Distribution, DistributionSeries, Look, distribution};

@@ -10,8 +10,8 @@ use punctual_model::{
 
 use super::super::experiment::number;
 use super::super::named::counted;
+use super::super::parts::{Block, Ids, Table};
 use super::super::study_tables as tables;
-use super::super::{Block, Ids, Table};
 use crate::chart::{Axis, Chart, Drawing, Mark, Point, Scale, Series, Shape, Validity};
 use crate::text::compared_unit;
 

@@ -7,9 +7,9 @@
 use punctual_model::tasks::{TasksRun, WindowJob};
 
 use super::super::named::{counted, micros};
+use super::super::parts::{Block, Ids};
 use super::super::runs::Named;
 use super::super::series::micros_of;
-use super::super::{Block, Ids};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape};
 
 /// The longest response of each task, its bound and its deadline.

@@ -5,8 +5,8 @@
 
 use punctual_model::{ArgumentState, BootPlan, WantedArgument};
 
+use super::super::parts::{Block, Document, Item, More, Table, Tone};
 use super::{divided, noted};
-use crate::document::{Block, Document, Item, More, Table, Tone};
 
 impl Document {
     /// Says which arguments are wanted, which the kernel has, and which files would be written.

@@ -5,9 +5,9 @@
 
 use punctual_model::{TrialEffect, TrialFigure, TrialQuantity, TrialReport, TrialVerdict};
 
+use super::super::parts::{Block, Document, Table, Tone};
 use super::REVERT;
 use crate::document::named::counted;
-use crate::document::{Block, Document, Table, Tone};
 
 const QUANTITIES: [(TrialQuantity, &str); 3] = [
     (TrialQuantity::P50Ns, "Median latency"),

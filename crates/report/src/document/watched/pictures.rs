@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use punctual_model::watch::{CpuLane, ResponseStep, WatchedThread, WorstCycle};
 
-use super::super::Ids;
 use super::super::named::{capital, counted, micros};
+use super::super::parts::Ids;
 use super::{has_limit, phase_words};
 use crate::chart::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity};
 

@@ -12,9 +12,6 @@
 //! of the signs of these values ([`Permutations`] of pairs).
 //!
 //! A block in which a cell of the contrast is missing gives no value for it and is counted.
-//!
-//! Without blocks to vary, a two-level design can still be judged by Lenth's pseudo standard error
-//! ([`lenth`]; *Technometrics* 31, 1989), if few of its effects are real.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,39 +180,6 @@ pub fn estimate(
     })
 }
 
-/// Lenth's pseudo standard error of the effects of an unreplicated design: 1.5 times the median of
-/// those absolute effects that are below 2.5 times 1.5 times the median of all. `None` below three
-/// effects, or where more than half of them are 0.
-///
-/// It takes most effects to be none; where more than a third are real it is too large and misses
-/// them. An effect beyond t₀.₉₇₅ with m/3 degrees of freedom times this error is one at 5 %.
-///
-/// ```
-/// use punctual_stats::design::contrast::lenth;
-///
-/// let error = lenth(&[0.1, -0.2, 8.0, 0.15, -0.05, 0.3, -0.12]).unwrap_or(0.0);
-/// assert!((error - 0.2025).abs() < 1e-9);
-/// ```
-pub fn lenth(effects: &[f64]) -> Option<f64> {
-    if effects.len() < 3 {
-        return None;
-    }
-    let median = |mut xs: Vec<f64>| -> Option<f64> {
-        xs.sort_by(f64::total_cmp);
-        let middle = xs.len() / 2;
-        let upper = *xs.get(middle)?;
-        Some(if xs.len() % 2 == 1 {
-            upper
-        } else {
-            f64::midpoint(xs[middle - 1], upper)
-        })
-    };
-    let sizes: Vec<f64> = effects.iter().map(|x| x.abs()).collect();
-    let first = 1.5 * median(sizes.clone())?;
-    let small: Vec<f64> = sizes.into_iter().filter(|x| *x < 2.5 * first).collect();
-    Some(1.5 * median(small)?).filter(|error| *error > 0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,17 +309,5 @@ mod tests {
         assert_eq!(of(&[(0, 1)]), Some(0.0));
         // C = AB: what looks like the interaction is the main effect.
         assert_close(of(&[(0, 1), (1, 1)]), 2.0, 1e-12);
-    }
-
-    #[test]
-    fn lenth_takes_the_small_effects_for_noise() {
-        // By hand: the median is 0.30, those below 1.125 have the median 0.15, times 1.5.
-        let effects = [
-            0.13, -0.15, -0.30, -0.15, 0.40, -0.03, 0.38, 0.40, -0.05, 0.43, 0.13, 0.13, -0.38,
-            2.15, 3.10,
-        ];
-        assert_close(lenth(&effects), 0.225, 1e-12);
-        assert_eq!(lenth(&[1.0, 2.0]), None);
-        assert_eq!(lenth(&[0.0, 0.0, 0.0, 1.0]), None);
     }
 }
