@@ -392,7 +392,8 @@ impl<'a> OneCpu<'a> {
             value: None,
             limit: None,
             passed,
-            exact: members.iter().all(|at| check.tasks[*at].exact),
+            // A task that misses its deadline does so for certain, also where its responses have no bound.
+            exact: passed == Some(false) || members.iter().all(|at| check.tasks[*at].exact),
             note: None,
             source: source("Joseph and Pandya 1986; Tindell, Burns and Wellings 1994"),
         });
