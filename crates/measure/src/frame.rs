@@ -144,6 +144,8 @@ pub struct Frame<'a> {
     next_progress: Nanos,
     /// Whether the listener knows that the run began.
     announced: bool,
+    /// Threads of the crew that was started.
+    crew: Option<u32>,
 }
 
 impl std::fmt::Debug for Frame<'_> {
@@ -294,6 +296,7 @@ impl Frame<'_> {
     /// [`MeasureError::Lock`], if the lock was insisted on.
     pub fn start<T: Send + 'static>(&mut self, crew: &Crew<T>) -> Result<(), MeasureError> {
         self.renew_lock()?;
+        self.crew = u32::try_from(crew.tids().len()).ok();
         crew.go();
         self.tell(|_| Ok(()));
         Ok(())
@@ -313,6 +316,7 @@ impl Frame<'_> {
         begin: impl FnOnce(Nanos),
     ) -> Result<(), MeasureError> {
         self.renew_lock()?;
+        self.crew = u32::try_from(crew.tids().len()).ok();
         begin(clock::monotonic() + HEAD_START);
         crew.go();
         self.tell(|_| Ok(()));
@@ -385,7 +389,7 @@ impl Frame<'_> {
         let cpus = || u32::try_from(self.setup.cpus.len()).unwrap_or(u32::MAX);
         Event::Started {
             id: self.control.id.clone(),
-            threads: asked.unwrap_or_else(cpus),
+            threads: asked.or(self.crew).unwrap_or_else(cpus),
         }
     }
 }
@@ -432,6 +436,7 @@ pub fn run(
         lasted: None,
         next_progress: Nanos::ZERO,
         announced: false,
+        crew: None,
     };
     let found = instrument(&mut frame)?;
     let duration = frame.lasted.unwrap_or_else(|| {
