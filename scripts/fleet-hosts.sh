@@ -78,7 +78,7 @@ up() {
     ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
     ssh-keygen -q -t ed25519 -N '' -f "$dir/host_key"
     chmod 644 "$dir/key.pub"
-    { cat /etc/passwd; echo 'tester:x:4321:4321::/run/home:/bin/sh'; } >"$dir/passwd"
+    { cat /etc/passwd; echo 'tester:*:4321:4321::/run/home:/bin/sh'; } >"$dir/passwd"
     echo 'tester ALL=(root) NOPASSWD: ALL' >"$dir/sudoers"
     chmod 440 "$dir/sudoers"
     # shellcheck disable=SC2016 # expanded by the script that is written

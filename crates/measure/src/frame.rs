@@ -279,6 +279,7 @@ impl Frame<'_> {
 
     /// Tells the listener the kernel's numbers of the threads, and where their time zero lies.
     pub(crate) fn begun(&mut self, threads: &[Tid], origin: Nanos) {
+        self.crew = u32::try_from(threads.len()).ok();
         self.tell(|sink| sink.begun(threads, origin));
     }
 

@@ -157,10 +157,10 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     let packed = home.dir().join("wrong.tar");
     let mut tar = Command::new("tar");
     tar.arg("-cf").arg(&packed);
-    tar.arg("-C").args([
-        wrong.parent().unwrap().as_os_str(),
-        wrong.file_name().unwrap(),
-    ]);
+    tar.arg("-C").arg(wrong.parent().unwrap());
+    let name = Path::new(wrong.file_name().unwrap());
+    let files = fs::read_dir(&wrong).unwrap();
+    tar.args(files.map(|file| name.join(file.unwrap().file_name())));
     finish(tar).fine();
     let fifth = Home::new();
     for path in [&wrong, &packed] {
