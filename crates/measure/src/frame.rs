@@ -500,6 +500,10 @@ fn judged(
     if !evidence.threads.is_empty() {
         checks.extend(checks::threads(evidence));
     }
+    // An instrument that loads a scheduler knows more of it.
+    if !own.iter().any(|check| check.id == checks::SCHED_EXT) {
+        checks.extend(checks::sched_ext(evidence));
+    }
     if found.faults_spoil {
         checks.push(checks::memory(evidence));
     }

@@ -131,6 +131,9 @@ pub(crate) fn run(home: Option<&Path>, args: &TasksArgs) -> Result<Exit, CliErro
 /// The policy that goes before all others of the set.
 fn most_urgent(check: &TasksCheck) -> Policy {
     let tasks = check.set.tasks.iter();
+    if tasks.clone().any(|task| task.policy.ext().is_some()) {
+        return Policy::Ext;
+    }
     let highest = tasks.filter_map(|task| task.policy.priority()).max();
     highest.map_or(Policy::Other { nice: 0 }, |priority| Policy::Fifo {
         priority,
