@@ -192,7 +192,7 @@ pub fn timer_slack() -> Option<Nanos> {
 
 /// Asks the kernel to wake the calling thread no later than asked. What it has then, [`timer_slack`] tells.
 pub fn lose_timer_slack() {
-    drop(rustix::thread::set_current_timer_slack(NonZeroU64::new(1)));
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
 fn zeroed() -> libc::sched_attr {

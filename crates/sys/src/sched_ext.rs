@@ -122,15 +122,13 @@ impl Status {
     }
 }
 
-/// How a scheduler ended, as the kernel told it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// How a scheduler ended, as the kernel told it. Its log has more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct End {
     /// `enum scx_exit_kind`.
     pub kind: u64,
     /// Its code.
     pub code: i64,
-    /// What the kernel said of it.
-    pub message: String,
 }
 
 /// Our scheduler while it is the kernel's.
@@ -234,12 +232,10 @@ impl Loaded {
             let eight = value[at..at + 8].try_into().unwrap_or_default();
             u64::from_ne_bytes(eight)
         };
-        let message = value[16..].split(|byte| *byte == 0).next();
         let kind = number(0);
         Ok((kind != 0).then(|| End {
             kind,
             code: number(8).cast_signed(),
-            message: String::from_utf8_lossy(message.unwrap_or_default()).into_owned(),
         }))
     }
 }

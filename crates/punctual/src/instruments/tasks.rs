@@ -31,7 +31,7 @@ Exit status: 0 if every job met its deadline and no response was longer than its
           mut_arg("cpus", |arg| arg.help("CPUs of all tasks, in place of those that the set names [default: all online and allowed]")))]
 pub struct TasksArgs {
     /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,
-    /// earliest-deadline-first)
+    /// earliest-deadline-first, ext-rate-monotonic, ext-earliest-deadline-first)
     #[arg(value_name = "SET", value_parser = path(),
           required_unless_present_any = ["set_file", "analysed"])]
     pub file: Option<PathBuf>,

@@ -47,7 +47,7 @@
 //! void stopping(p, runnable)    { has[cpu] = NOBODY; }
 //! void cpu_release(cpu, args)   { scx_bpf_reenqueue_local(); }   // FIFO took the CPU: in the order of keys again.
 //! s32 init()                    { scx_bpf_create_dsq(..) for each queue }
-//! void exit(ei)                 { end = *ei; }
+//! void exit(ei)                 { end = { ei->kind, ei->exit_code }; }
 //! ```
 
 use punctual_model::tasks::ExtScheduler;
@@ -70,9 +70,8 @@ const KICK_IDLE: i32 = 1;
 const KICK_PREEMPT: i32 = 2;
 const TASK_QUEUED: i32 = 1;
 
-/// Helpers, which have numbers.
+/// A helper, which has a number.
 const MAP_LOOKUP: i32 = 1;
-const READ_KERNEL_STRING: i32 = 115;
 
 /// Who has a CPU.
 const NOBODY: i32 = 0;
@@ -98,11 +97,9 @@ pub(super) mod seat {
 /// Places below this fit below a period in a key.
 const PLACE_BITS: i32 = 7;
 
-/// Bytes of the kernel's message at the end.
-pub(super) const MESSAGE_BYTES: u32 = 128;
-
-/// What the scheduler leaves when it ends: kind, code, message.
-pub(super) const END_BYTES: u32 = 16 + MESSAGE_BYTES;
+/// What the scheduler leaves when it ends: kind and code. The kernel's sentence goes to its log: the helper that would copy
+/// it needs a kernel that traces by probes.
+pub(super) const END_BYTES: u32 = 16;
 
 /// Descriptors of the maps.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +125,6 @@ pub(super) struct Kernel {
     iterator_bytes: i16,
     end_kind: i16,
     end_code: i16,
-    end_message: i16,
     dispatch: u32,
     dispatch_vtime: u32,
     consume: u32,
@@ -168,7 +164,6 @@ impl Kernel {
                 .ok_or("struct bpf_iter_scx_dsq")?,
             end_kind: field(end, "kind")?,
             end_code: field(end, "exit_code")?,
-            end_message: field(end, "msg")?,
             // The first names are those of Linux 6.13 and newer.
             dispatch: function(&["scx_bpf_dsq_insert", "scx_bpf_dispatch"])?,
             dispatch_vtime: function(&["scx_bpf_dsq_insert_vtime", "scx_bpf_dispatch_vtime"])?,
@@ -461,11 +456,6 @@ impl Writer<'_> {
         code.store(Eight, R0, 0, R1);
         code.load(Eight, R1, R6, self.kernel.end_code);
         code.store(Eight, R0, 8, R1);
-        code.copy(R1, R0);
-        code.add(R1, 16);
-        code.set(R2, MESSAGE_BYTES.cast_signed());
-        code.load(Eight, R3, R6, self.kernel.end_message);
-        code.call_helper(READ_KERNEL_STRING);
         code.here(end);
         code.set(R0, 0);
         code.exit();
