@@ -102,33 +102,6 @@ pub(crate) fn lost_samples(what: &str, count: u64, lost: u64) -> Check {
     Check::of("lost-samples", lost == 0, detail)
 }
 
-/// The check of a BPF scheduler.
-pub(crate) const SCHED_EXT: &str = "sched-ext";
-
-/// Whether threads that are to be a BPF scheduler's were that: the same one, from start to end.
-pub(crate) fn sched_ext(e: &Evidence<'_>) -> Option<Check> {
-    let asked = e.threads.iter().any(|t| t.asked_policy == Policy::Ext);
-    if !asked {
-        return None;
-    }
-    let enabled = |of: &Conditions| {
-        let status = of.sched_ext.clone()?;
-        (status.state == "enabled").then_some(status)
-    };
-    Some(match (enabled(e.before), enabled(e.after)) {
-        (Some(before), Some(after)) => Check::of(
-            SCHED_EXT,
-            before == after,
-            format!("BPF scheduler {} at the start, {} at the end", before.ops, after.ops),
-        ),
-        (before, _) => {
-            let when = if before.is_none() { "start" } else { "end" };
-            let why = format!("no BPF scheduler was loaded at the {when}, so SCHED_EXT was SCHED_OTHER");
-            Check::fail(SCHED_EXT, why)
-        }
-    })
-}
-
 fn scheduling(e: &Evidence<'_>) -> Check {
     let id = "scheduling";
     for thread in e.threads {

@@ -20,13 +20,14 @@ use punctual_model::tasks::TasksRun;
 use punctual_model::watch::Watched;
 use punctual_model::{
     Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
-    Progress, Sample, Series, Setup, ThresholdHit,
+    Policy, Progress, Sample, Series, Setup, ThresholdHit,
 };
 use punctual_stats::{Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
+use crate::bpf_scheduler::{self, SCHED_EXT};
 use crate::checks::{self, Evidence, Expected, Locking};
 use crate::conditions::Conditions;
 use crate::crew::{Crew, ThreadEvidence, ThreadReport};
@@ -501,8 +502,10 @@ fn judged(
         checks.extend(checks::threads(evidence));
     }
     // An instrument that loads a scheduler knows more of it.
-    if !own.iter().any(|check| check.id == checks::SCHED_EXT) {
-        checks.extend(checks::sched_ext(evidence));
+    let ext = |thread: &ThreadEvidence| thread.asked_policy == Policy::Ext;
+    if evidence.threads.iter().any(ext) && !own.iter().any(|check| check.id == SCHED_EXT) {
+        let (before, after) = (&evidence.before.sched_ext, &evidence.after.sched_ext);
+        checks.push(bpf_scheduler::check(before.as_ref(), after.as_ref()));
     }
     if found.faults_spoil {
         checks.push(checks::memory(evidence));

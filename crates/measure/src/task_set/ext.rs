@@ -8,7 +8,7 @@ use punctual_model::tasks::TaskSet;
 use punctual_sys::SysRoot;
 use punctual_sys::sched_ext::{End, Loaded, SchedExtError, Seat, Status};
 
-use crate::checks::SCHED_EXT;
+use crate::bpf_scheduler::SCHED_EXT;
 use crate::error::MeasureError;
 
 /// A scheduler that is loaded.
