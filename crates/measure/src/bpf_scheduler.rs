@@ -14,7 +14,8 @@ pub(crate) fn check(before: Option<&Status>, after: Option<&Status>) -> Check {
     let enabled = |of: Option<&Status>| of.is_some_and(|status| status.state == "enabled");
     for (when, status) in [("start", before), ("end", after)] {
         if !enabled(status) {
-            let why = format!("no BPF scheduler was loaded at the {when}, so SCHED_EXT was SCHED_OTHER");
+            let why =
+                format!("no BPF scheduler was loaded at the {when}, so SCHED_EXT was SCHED_OTHER");
             return Check::fail(SCHED_EXT, why);
         }
     }

@@ -19,8 +19,8 @@ use std::time::Duration;
 use punctual_model::tasks::TasksRun;
 use punctual_model::watch::Watched;
 use punctual_model::{
-    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
-    Policy, Progress, Sample, Series, Setup, ThresholdHit,
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Policy,
+    PrecisionState, Progress, Sample, Series, Setup, ThresholdHit,
 };
 use punctual_stats::{Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;

@@ -201,7 +201,9 @@ pub struct ParsePolicyError {
 #[non_exhaustive]
 pub enum PolicyFault {
     /// The letter is not one of ours.
-    #[error("not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD")]
+    #[error(
+        "not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
+    )]
     Unknown,
     /// Too many or too few parts.
     #[error(

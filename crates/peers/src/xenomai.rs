@@ -145,7 +145,10 @@ fn micros(line: u64, what: &str, text: &str) -> Result<i64, ImportError> {
     });
     number.map(|ns| sign * ns).ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
-        ImportError::at_line(line, format!("{what}: `{shown}` is not µs with three decimals"))
+        ImportError::at_line(
+            line,
+            format!("{what}: `{shown}` is not µs with three decimals"),
+        )
     })
 }
 
@@ -183,7 +186,14 @@ pub(crate) fn read<R: BufRead>(
     lines: &mut Lines<R>,
     format: Format,
 ) -> Result<Imported, ImportError> {
-    let mut imported = Imported::new(format, if format == Format::Latmus { "latmus" } else { "latency" });
+    let mut imported = Imported::new(
+        format,
+        if format == Format::Latmus {
+            "latmus"
+        } else {
+            "latency"
+        },
+    );
     let mut found = Found::default();
     while let Some(line) = lines.next()? {
         let line = plain(line).0;
@@ -240,7 +250,10 @@ impl Found {
     fn summary(&mut self, at: u64, line: &str) -> Result<(), ImportError> {
         let columns = columns(line);
         let [min, avg, max, overruns, switches, time] = columns.as_slice() else {
-            return Err(ImportError::at_line(at, "RTS has not the columns of a summary"));
+            return Err(ImportError::at_line(
+                at,
+                "RTS has not the columns of a summary",
+            ));
         };
         let lasted = time.split('/').next().and_then(clock);
         let lasted = lasted.ok_or_else(|| ImportError::at_line(at, "the time of RTS is none"))?;
@@ -250,7 +263,10 @@ impl Found {
             micros(at, "the maximum", max)?,
         );
         if self.min.is_some_and(|of| of != min) || self.max.is_some_and(|of| of != max) {
-            return Err(ImportError::at_line(at, "RTS contradicts the histogram's head"));
+            return Err(ImportError::at_line(
+                at,
+                "RTS contradicts the histogram's head",
+            ));
         }
         (self.min, self.avg, self.max) = (Some(min), Some(avg), Some(max));
         self.overruns = Some(number(at, "overruns", overruns)?);
@@ -264,7 +280,10 @@ impl Found {
     fn cell(&mut self, at: u64, line: &str) -> Result<(), ImportError> {
         let columns = columns(line);
         let [kind, range, count] = columns.as_slice() else {
-            return Err(ImportError::at_line(at, "HSD has not the columns of a cell"));
+            return Err(ImportError::at_line(
+                at,
+                "HSD has not the columns of a cell",
+            ));
         };
         let (from, to) = range
             .split_once('-')
@@ -278,7 +297,10 @@ impl Found {
         match *kind {
             "avg" => self.push(at, from, count),
             "min" | "max" => Ok(()),
-            _ => Err(ImportError::at_line(at, "the histogram is of nothing known")),
+            _ => Err(ImportError::at_line(
+                at,
+                "the histogram is of nothing known",
+            )),
         }
     }
 
@@ -333,7 +355,10 @@ impl Found {
             return Ok(());
         }
         if let Some(rest) = text.strip_prefix("Linux version ") {
-            to.host.kernel_release = rest.split_ascii_whitespace().next().map(|r| cut(r.to_owned()));
+            to.host.kernel_release = rest
+                .split_ascii_whitespace()
+                .next()
+                .map(|r| cut(r.to_owned()));
             to.host.kernel_version = rest.find('#').map(|from| cut(rest[from..].to_owned()));
             self.cmdline_next = true;
             return Ok(());
@@ -360,7 +385,8 @@ impl Found {
                 let us = value.strip_suffix(" microseconds").unwrap_or_default();
                 let us = number(at, "the sampling period", us)?;
                 let ns = us.checked_mul(US).filter(|ns| (1..1 << 50).contains(ns));
-                let ns = ns.ok_or_else(|| ImportError::at_line(at, "that is no sampling period"))?;
+                let ns =
+                    ns.ok_or_else(|| ImportError::at_line(at, "that is no sampling period"))?;
                 head.period = Some(Nanos::new(ns));
             }
             "context" => head.context = cut(value.to_owned()),
@@ -444,7 +470,9 @@ impl Found {
             return Err(lines.ended("the summary, RTS, or the rows of a histogram"));
         }
         if min > avg || avg > max {
-            return Err(ImportError::file("the average is not between minimum and maximum"));
+            return Err(ImportError::file(
+                "the average is not between minimum and maximum",
+            ));
         }
         to.duration = self.duration;
         to.resolution_ns = Some(1);
@@ -466,13 +494,18 @@ impl Found {
         }
         self.state(&head, to);
         if max < 0 {
-            return Err(ImportError::file("every wake-up came early: there is no latency"));
+            return Err(ImportError::file(
+                "every wake-up came early: there is no latency",
+            ));
         }
         let positive = |ns: i64| u64::try_from(ns).ok();
         to.series.push(SourceSeries {
             thread: 0,
             cpu: head.cpu,
-            policy: head.priority.filter(|p| (1..=99).contains(p)).map(|p| format!("f:{p}")),
+            policy: head
+                .priority
+                .filter(|p| (1..=99).contains(p))
+                .map(|p| format!("f:{p}")),
             interval: head.period,
             count,
             min_ns: positive(min),
@@ -653,6 +686,8 @@ fn plot_cells(plot: &[(u64, u64)]) -> Result<(Vec<(u64, u64)>, u64), ImportError
     if !ends || !(0..).zip(middle).all(good) {
         return Err(wrong());
     }
-    let cells = (0..).zip(middle).map(|(at, (_, count))| (cell(at), count - 1));
+    let cells = (0..)
+        .zip(middle)
+        .map(|(at, (_, count))| (cell(at), count - 1));
     Ok((cells.collect(), width))
 }

@@ -155,11 +155,7 @@ impl Loaded {
     /// # Errors
     ///
     /// [`SchedExtError`]: each is of the kernel or of privilege; nothing is loaded then.
-    pub fn load(
-        sys: &SysRoot,
-        scheduler: ExtScheduler,
-        seats: u32,
-    ) -> Result<Self, SchedExtError> {
+    pub fn load(sys: &SysRoot, scheduler: ExtScheduler, seats: u32) -> Result<Self, SchedExtError> {
         let status = Status::read(sys).ok_or(SchedExtError::Absent)?;
         if status.state != "disabled" {
             return Err(SchedExtError::Busy { ops: status.ops });
@@ -268,7 +264,9 @@ impl<'a> Ops<'a> {
         let around = btf.structure("bpf_struct_ops_sched_ext_ops");
         let around = around.ok_or_else(|| missing("struct bpf_struct_ops_sched_ext_ops"))?;
         let bytes = btf.size(around).filter(|bytes| *bytes < 1 << 16);
-        let (_, at) = btf.field(around, "data").ok_or_else(|| missing("its data"))?;
+        let (_, at) = btf
+            .field(around, "data")
+            .ok_or_else(|| missing("its data"))?;
         Ok(Self {
             btf,
             id,
@@ -288,7 +286,9 @@ impl<'a> Ops<'a> {
         let mut put = |name: &str, bytes: &[u8]| {
             let (_, offset) = self.btf.field(self.id, name)?;
             let from = usize::try_from(self.at.checked_add(offset)?).ok()?;
-            value.get_mut(from..from + bytes.len())?.copy_from_slice(bytes);
+            value
+                .get_mut(from..from + bytes.len())?
+                .copy_from_slice(bytes);
             Some(())
         };
         put("name", self.name.as_bytes()).ok_or_else(|| lacks("name"))?;
@@ -297,7 +297,13 @@ impl<'a> Ops<'a> {
         for program in all {
             let field = self.btf.field(self.id, program.name);
             let (member, _) = field.ok_or_else(|| lacks(program.name))?;
-            let loaded = bpf::load(program.name, &program.words, self.id, member, program.sleeps);
+            let loaded = bpf::load(
+                program.name,
+                &program.words,
+                self.id,
+                member,
+                program.sleeps,
+            );
             let loaded = loaded.map_err(|(source, said)| SchedExtError::Refused {
                 name: program.name,
                 said,
@@ -392,7 +398,10 @@ mod tests {
         std::fs::write(own.join("state"), "enabled\n").unwrap();
         std::fs::write(own.join("root/ops"), "other_1.0\n").unwrap();
         let err = load().unwrap_err();
-        assert_eq!(err.to_string(), "another BPF scheduler is loaded: other_1.0");
+        assert_eq!(
+            err.to_string(),
+            "another BPF scheduler is loaded: other_1.0"
+        );
         std::fs::write(own.join("state"), "disabled\n").unwrap();
         let err = load().unwrap_err().to_string();
         assert!(err.contains("CONFIG_DEBUG_INFO_BTF"), "{err}");

@@ -230,10 +230,7 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
         return Vec::new();
     }
     let fixed = set.tasks.iter().all(|task| task.policy.is_fixed());
-    let edf = set
-        .tasks
-        .iter()
-        .all(|task| task.policy.is_earliest_first());
+    let edf = set.tasks.iter().all(|task| task.policy.is_earliest_first());
     if !fixed && !edf || set.tasks.iter().any(|task| !task.sections.is_empty()) {
         return Vec::new();
     }

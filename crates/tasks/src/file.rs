@@ -8,8 +8,8 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::tasks::{
-    CriticalSection, ExtScheduler, InterruptLoad, Overheads, PriorityOrder, Protocol, Resource, TASKS_FORMAT,
-    Task, TaskPolicy, TaskSet,
+    CriticalSection, ExtScheduler, InterruptLoad, Overheads, PriorityOrder, Protocol, Resource,
+    TASKS_FORMAT, Task, TaskPolicy, TaskSet,
 };
 use punctual_model::{CpuSet, Nanos};
 use serde::Deserialize;
@@ -200,10 +200,14 @@ impl Reader<'_> {
         let Some(scheduler) = &parsed.scheduler else {
             return Ok(());
         };
-        let named = parsed.policy.is_some() || parsed.task.iter().any(|t| t.get_ref().policy.is_some());
+        let named =
+            parsed.policy.is_some() || parsed.task.iter().any(|t| t.get_ref().policy.is_some());
         let reason = if named {
             "it has all tasks of the set; remove `policy`"
-        } else if parsed.order.is_some_and(|order| order != PriorityOrder::RateMonotonic) {
+        } else if parsed
+            .order
+            .is_some_and(|order| order != PriorityOrder::RateMonotonic)
+        {
             "it has an order of its own; remove `order`"
         } else if !parsed.resource.is_empty() {
             "sched_ext has no protocol against priority inversion; remove the resources"
@@ -211,7 +215,10 @@ impl Reader<'_> {
             return Ok(());
         };
         let name = scheduler.get_ref().name();
-        Err(self.fail(scheduler.span().start, format!("scheduler = \"{name}\": {reason}")))
+        Err(self.fail(
+            scheduler.span().start,
+            format!("scheduler = \"{name}\": {reason}"),
+        ))
     }
 
     fn draft(&self, parsed: FileText) -> Result<Draft, TaskSetError> {

@@ -16,7 +16,11 @@ fn checked(example: &str, scale: f64) -> TasksCheck {
         .unwrap();
     for task in &mut set.tasks {
         let ns = task.execution_ns.as_secs_f64() * scale * 1e9;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ms")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "some ms"
+        )]
         let ns = ns as u64;
         task.execution_ns = punctual_model::Nanos::new(ns);
     }
@@ -27,10 +31,15 @@ fn checked(example: &str, scale: f64) -> TasksCheck {
 fn rate_monotonic_has_the_bounds_of_fixed_priorities() {
     let bounds = |of: &TasksCheck| {
         let tasks = of.tasks.iter();
-        tasks.map(|task| (task.response_ns, task.verdict)).collect::<Vec<_>>()
+        tasks
+            .map(|task| (task.response_ns, task.verdict))
+            .collect::<Vec<_>>()
     };
     for scale in [0.7, 0.77, 0.8, 0.9] {
-        let (fifo, ext) = (checked("rate-monotonic", scale), checked("ext-rate-monotonic", scale));
+        let (fifo, ext) = (
+            checked("rate-monotonic", scale),
+            checked("ext-rate-monotonic", scale),
+        );
         assert_eq!(bounds(&fifo), bounds(&ext), "{scale}");
         assert_eq!(fifo.verdict, ext.verdict, "{scale}");
     }
@@ -42,7 +51,11 @@ fn rate_monotonic_has_the_bounds_of_fixed_priorities() {
 
 #[test]
 fn earliest_deadline_first_has_no_admission_and_no_budget() {
-    for (scale, verdict) in [(0.9, SetVerdict::Shown), (0.99, SetVerdict::Shown), (1.02, SetVerdict::Missed)] {
+    for (scale, verdict) in [
+        (0.9, SetVerdict::Shown),
+        (0.99, SetVerdict::Shown),
+        (1.02, SetVerdict::Missed),
+    ] {
         let ext = checked("ext-earliest-deadline-first", scale);
         assert_eq!(ext.verdict, verdict, "{scale}");
         assert_eq!(ext.admission, None);

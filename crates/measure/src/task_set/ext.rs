@@ -69,7 +69,9 @@ impl Ext {
         });
         let runs: Vec<_> = runs.collect();
         if let Some((task, jobs, _)) = runs.iter().find(|(_, jobs, runs)| *jobs > 0 && *runs == 0) {
-            return fail(format!("it never gave a CPU to {task}, which did {jobs} jobs"));
+            return fail(format!(
+                "it never gave a CPU to {task}, which did {jobs} jobs"
+            ));
         }
         let each: Vec<String> = runs
             .iter()
@@ -97,7 +99,9 @@ fn refused(doing: &str, err: &SchedExtError) -> MeasureError {
             "sched_ext is in Linux 6.12 and newer, built with CONFIG_SCHED_CLASS_EXT: `punctual kernel build SOURCE \
              --with sched-ext` makes such a kernel, and --target guest:IMAGE runs the set on it",
         ),
-        err if err.is_denied() => Some("a BPF scheduler needs root, or CAP_BPF with CAP_PERFMON and CAP_SYS_ADMIN"),
+        err if err.is_denied() => {
+            Some("a BPF scheduler needs root, or CAP_BPF with CAP_PERFMON and CAP_SYS_ADMIN")
+        }
         _ => None,
     };
     let mut what = format!("{doing}: {err}");
@@ -122,7 +126,10 @@ fn words(end: &End) -> String {
         1_026 => "it left a thread waiting for too long",
         _ => "for a reason that is not known here",
     };
-    format!("{why} (exit kind {}, code {}); the kernel's log says more", end.kind, end.code)
+    format!(
+        "{why} (exit kind {}, code {}); the kernel's log says more",
+        end.kind, end.code
+    )
 }
 
 #[cfg(test)]

@@ -128,7 +128,11 @@ impl<'a> Btf<'a> {
             let at = start + 12 + index * 12;
             let bits = number(self.bytes, at + 8)?;
             // With bit fields, the size of the field is in the upper byte.
-            let bits = if head.is_bit_field { bits & 0xff_ffff } else { bits };
+            let bits = if head.is_bit_field {
+                bits & 0xff_ffff
+            } else {
+                bits
+            };
             let name = number(self.bytes, at)?;
             let of = number(self.bytes, at + 4)?;
             Some((u32::try_from(index).ok()?, name, of, bits / 8))

@@ -173,11 +173,31 @@ fn fail_none() -> TaskSetError {
 #[test]
 fn what_a_scheduler_knows_nothing_of_is_refused_with_its_line() {
     let faults = [
-        ("name = 'slow'", "name = 'slow'\npolicy = 'fifo'", "remove `policy`"),
-        ("name = 'slow'", "name = 'slow'\npriority = 5", "the policies fifo and rr"),
-        ("name = 'slow'", "name = 'slow'\nruntime = '3ms'", "the policy deadline"),
-        ("scheduler =", "order = 'optimal'\nscheduler =", "remove `order`"),
-        ("[[task]]", "[[resource]]\nname = 'bus'\n\n[[task]]", "remove the resources"),
+        (
+            "name = 'slow'",
+            "name = 'slow'\npolicy = 'fifo'",
+            "remove `policy`",
+        ),
+        (
+            "name = 'slow'",
+            "name = 'slow'\npriority = 5",
+            "the policies fifo and rr",
+        ),
+        (
+            "name = 'slow'",
+            "name = 'slow'\nruntime = '3ms'",
+            "the policy deadline",
+        ),
+        (
+            "scheduler =",
+            "order = 'optimal'\nscheduler =",
+            "remove `order`",
+        ),
+        (
+            "[[task]]",
+            "[[resource]]\nname = 'bus'\n\n[[task]]",
+            "remove the resources",
+        ),
         ("'rate-monotonic'", "'round-robin'", "unknown variant"),
     ];
     for (from, to, said) in faults {

@@ -21,7 +21,10 @@ pub fn write(set: &TaskSet, remarks: &[String]) -> String {
         line(&mut text, format_args!("order = \"{}\"", set.order.name()));
     }
     if let Some(scheduler) = set.tasks.iter().find_map(|task| task.policy.ext()) {
-        line(&mut text, format_args!("scheduler = \"{}\"", scheduler.name()));
+        line(
+            &mut text,
+            format_args!("scheduler = \"{}\"", scheduler.name()),
+        );
     }
     let overheads = &set.overheads;
     if *overheads != Default::default() {
