@@ -19,14 +19,15 @@ use std::time::Duration;
 use punctual_model::tasks::TasksRun;
 use punctual_model::watch::Watched;
 use punctual_model::{
-    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
-    Progress, Sample, Series, Setup, ThresholdHit,
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Policy,
+    PrecisionState, Progress, Sample, Series, Setup, ThresholdHit,
 };
 use punctual_stats::{Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
+use crate::bpf_scheduler::{self, SCHED_EXT};
 use crate::checks::{self, Evidence, Expected, Locking};
 use crate::conditions::Conditions;
 use crate::crew::{Crew, ThreadEvidence, ThreadReport};
@@ -505,6 +506,12 @@ fn judged(
         .partition(|check| OF_SAMPLES.contains(&check.id.as_str()));
     if !evidence.threads.is_empty() {
         checks.extend(checks::threads(evidence));
+    }
+    // An instrument that loads a scheduler knows more of it.
+    let ext = |thread: &ThreadEvidence| thread.asked_policy == Policy::Ext;
+    if evidence.threads.iter().any(ext) && !own.iter().any(|check| check.id == SCHED_EXT) {
+        let (before, after) = (&evidence.before.sched_ext, &evidence.after.sched_ext);
+        checks.push(bpf_scheduler::check(before.as_ref(), after.as_ref()));
     }
     if found.faults_spoil {
         checks.push(checks::memory(evidence));

@@ -30,6 +30,7 @@ pub mod proc;
 pub mod process;
 pub mod random;
 pub mod sched;
+pub mod sched_ext;
 pub mod scratch;
 pub mod socket;
 pub mod terminal;

@@ -11,7 +11,7 @@ mod words;
 
 use punctual_model::tasks::{
     Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict, TASKS_CHECK_FORMAT, Task,
-    TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
+    TaskBound, TaskSet, TaskVerdict, TasksCheck,
 };
 use punctual_model::{CpuId, CpuSet};
 
@@ -241,10 +241,7 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
         return Vec::new();
     }
     let fixed = set.tasks.iter().all(|task| task.policy.is_fixed());
-    let edf = set
-        .tasks
-        .iter()
-        .all(|task| matches!(task.policy, TaskPolicy::Deadline { .. }));
+    let edf = set.tasks.iter().all(|task| task.policy.is_earliest_first());
     if !fixed && !edf || set.tasks.iter().any(|task| !task.sections.is_empty()) {
         return Vec::new();
     }

@@ -382,7 +382,8 @@ pub enum RunsAction {
     },
     /// Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it
     Extrapolate(ExtrapolateArgs),
-    /// Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval), or whole runs
+    /// Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval, latmus, Xenomai
+    /// latency), or whole runs
     Import(ImportArgs),
     /// Write whole runs into one archive, which `runs import` takes into another store
     Pack(PackArgs),

@@ -47,7 +47,7 @@ impl<'a> OneCpu<'a> {
         shared: Option<String>,
     ) -> Self {
         let level = |at: &usize| match set.tasks[*at].policy {
-            TaskPolicy::Deadline { .. } => DEADLINE,
+            policy if policy.is_earliest_first() => DEADLINE,
             TaskPolicy::Other => 0,
             policy => u64::from(policy.priority().unwrap_or(1)),
         };
