@@ -24,6 +24,7 @@ mod history;
 mod host;
 mod import;
 mod instrument;
+mod kernel_install;
 mod kernel_source;
 mod latency_test;
 mod load_report;
@@ -76,6 +77,10 @@ pub use history::{
 pub use host::{CpuCapacity, HostFacts};
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use instrument::{Instrument, Makes, Picture, SampleWords};
+pub use kernel_install::{
+    INSTALLED_KERNELS_FORMAT, InstalledKernel, InstalledKernels, KERNEL_INSTALL_PLAN_FORMAT,
+    KernelInstallPlan,
+};
 pub use kernel_source::{
     AppliedSeries, BisectReport, BisectStep, BisectVerdict, BuildEnd, BuildReport, BuiltKernel,
     ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit, FailedHunk, KERNEL_BISECT_FORMAT,
