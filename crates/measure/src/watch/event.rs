@@ -6,6 +6,7 @@
 use punctual_model::CpuId;
 use punctual_sys::tracefs::{EventFormat, Field, FormatError, Record, Tracefs, TracefsError};
 
+use super::stacks::Site;
 use super::who::{Name, Names, Tid};
 
 /// One event, on the monotonic clock.
@@ -85,6 +86,8 @@ pub(crate) enum What {
     WorkEnd,
     /// A signal is sent.
     Signal { signal: i32, tid: Tid },
+    /// Where a watched thread was as it waited, called or faulted.
+    Stack { site: Site },
 }
 
 /// Which of two instances an event is recorded in.
