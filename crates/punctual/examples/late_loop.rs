@@ -292,7 +292,7 @@ impl Stage {
         (Vec::new(), Box::new(work))
     }
 
-    /// The loop computes for half of its period, and an ordinary thread moves it from CPU to CPU meanwhile.
+    /// The loop computes for most of its period, and another thread moves it from CPU to CPU meanwhile.
     fn migration(&self) -> (Vec<JoinHandle<()>>, Work) {
         let looping = Arc::new(AtomicI32::new(0));
         let tid = Arc::clone(&looping);
@@ -323,7 +323,7 @@ impl Stage {
             if cycle == 0 {
                 looping.store(ThreadId::current().get(), Ordering::Release);
             }
-            spin(Nanos::from_millis(2));
+            spin(Nanos::from_millis(3));
         };
         (vec![mover.unwrap()], Box::new(work))
     }
@@ -358,7 +358,7 @@ impl Stage {
         let holder = self.striker("holder", Policy::Fifo { priority: 10 }, move || {
             of_holder.lock().unwrap();
             is_held.store(true, Ordering::Release);
-            spin(Nanos::from_millis(2));
+            spin(Nanos::from_millis(3));
             of_holder.unlock().unwrap();
         });
         let stop = Arc::clone(&self.stop);
