@@ -31,7 +31,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "assess" -d 'Asses
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "doctor" -d 'Find what hurts determinism on this machine, with evidence, reason and fix'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "watch" -d 'Watch a program, unchanged: why are its cycles late, and who made them late?'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Say who made the late cycles of a run late: one of `watch`, or measured with --explain'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Name what made the late cycles of a run late: a run of `watch`, or one measured with --explain'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'Measure as cyclictest does: same options, output and exit statuses'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a set time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell'
@@ -40,7 +40,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "experiment" -d 'P
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "study" -d 'Repeat published experiments here, and compare with the published results'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "fleet" -d 'Measure, assess, tune or experiment on many machines, by Ansible'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tasks" -d 'Task sets: whether all deadlines are met, by analysis'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "kernel" -d 'Fetch, build, boot and compare kernels'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change settings of this machine so that every change can be undone'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "serve" -d 'Show the store in a browser: list, overlay and compare runs; nothing is written'
@@ -84,7 +84,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fis
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep until a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -f -a "wakeup" -d 'Measure how late threads that sleep until a deadline wake up'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -f -a "irq" -d 'Measure timer interrupt latency and thread latency separately: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -f -a "ipc" -d 'Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline tasks watch noise help" -f -a "pi" -d 'Show priority inversion: how long a high-priority thread waits for a lock, with and without a protocol'
@@ -118,7 +118,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l warm-up -d 'Leave the first TIME out of the figures; its samples are counted and shown' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l until -d 'Stop as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l on-threshold -d 'Stop at a sample above TIME, keep the samples around it, and exit 3' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l work -d 'Then fill and add up fresh memory on each measured CPU for this time, without the loads, and record how much: what settings cost ordinary work' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l work -d 'Afterwards, fill and sum fresh memory on each measured CPU for this time, without loads, and record how much: what settings cost ordinary work' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l deadline -d 'Count the samples later than TIME exactly, and exit 3 if there are any (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l statistics -d 'Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error bound, and costs several times as much as all other statistics (can be repeated)' -r -f -a "psquare\t'Quantiles after Jain and Chlamtac, in addition to those of the histogram'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
@@ -447,8 +447,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l set-file -d 'The same as SET, where only options can be given, as in an experiment' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l work -d 'Part of its execution time that each job works: what is left is room for waking up and for interrupts, which count as execution' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l set-file -d 'Same as SET, for places that take only options, such as an experiment file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l work -d 'Share of its execution time that each job computes; the rest is left for its wake-up and for interrupts, which count as execution' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l scale -d 'Multiply all execution times, runtimes and critical sections by this' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l overheads -d 'Take the overheads of the analysis from this run: the longest wake-up of `measure wakeup`, or of a program that was watched' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l analysed -d 'The set with its analysis as JSON, in place of the file: what a guest gets' -r
@@ -549,7 +549,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep until a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "wakeup" -d 'Measure how late threads that sleep until a deadline wake up'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "irq" -d 'Measure timer interrupt latency and thread latency separately: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "ipc" -d 'Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "pi" -d 'Show priority inversion: how long a high-priority thread waits for a lock, with and without a protocol'
@@ -615,7 +615,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand load" -s q -l quiet -d
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s g -l group -d 'A named group (can be repeated); `tag=KEY=VALUE` is short for `KEY=VALUE=tag:KEY=VALUE`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l by -d 'Compare machines with each other: all runs that are named, by their machine' -r -f -a "host\t'The machines, by their hostnames, inside groups of one hardware and kernel'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l by -d 'Compare machines with each other: the runs given, grouped by machine' -r -f -a "host\t'The machines, by their hostnames, inside groups of one hardware and kernel'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l earlier -d 'Earlier runs of the same machine, measured in the same way, which say how much runs vary: for groups of one or two runs (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s m -l metric -d 'Figures to compare, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalence -d 'Test whether groups are the same within this change' -r
@@ -646,12 +646,12 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l force -d '
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print the comparison as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand history" -l by -d 'What a change may lie between: any two runs, two commits (tag `commit`), kernels, or days in UTC' -r -f -a "run\t''
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l by -d 'Locate a change between two runs, commits (tag `commit`), kernels, or days in UTC' -r -f -a "run\t''
 commit\t''
 kernel\t''
 day\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand history" -s m -l metric -d 'Figures, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand history" -l ignore -d 'A fact that does not keep series apart, such as `machine` or `duration` (also comma-separated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l ignore -d 'Keep runs in one series even if they differ in this fact, such as `machine` or `duration` (also comma-separated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand history" -l fail-on -d 'Exit 3 on this, 6 if a figure cannot be judged (also comma-separated)' -r -f -a "new-change\t'A change in the newest 10 runs, in any direction'
 new-worse\t'A change for the worse in the newest 10 runs'"
 complete -c punctual -n "__fish_punctual_using_subcommand history" -l level -d 'Probability of any wrong change in all series together' -r
@@ -672,7 +672,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "status" -d 'Show the progress of experiments'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "rm" -d 'Remove experiments, so that their names are free; their runs stay in the store'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "results" -d 'Show the results of an experiment: answers, effects, and best trade-offs'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "sweep" -d 'Write an experiment file for a common case: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l seed -d 'Seed of the order [default: the file\'s, or one derived from its text]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l parameter -d 'Value of a parameter of the file, as TOML or else as text (can be repeated)' -r
@@ -740,7 +740,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show the progress of experiments'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove experiments, so that their names are free; their runs stay in the store'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "results" -d 'Show the results of an experiment: answers, effects, and best trade-offs'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write an experiment file for a common case: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s h -l help -d 'Print help'
@@ -794,94 +794,94 @@ complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "assess" -d 'Assess each host; the runs come into the store here'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "doctor" -d 'Find what hurts determinism on each host'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "tune" -d 'Apply, show or revert tuning on each host; the undo record stays there'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "experiment" -d 'Carry an experiment out on each host; the runs come into the store here'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "collection" -d 'Write out the Ansible collection that all this is made of, for playbooks of your own'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "experiment" -d 'Run an experiment on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "collection" -d 'Write out the Ansible collection behind these commands, for your own playbooks'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s i -l inventory -d 'Ansible inventory. It is code, as a playbook is: root accepts only a file that root or you own' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l forks -d 'Number of hosts to work on at the same time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l timeout -d 'Give up on a host whose command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l limit -d 'Maximum size of a host\'s result' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l serial -d 'Run the command on one host at a time [default: on as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l check -d 'Only check the hosts: architecture, free space, privilege'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l installed -d 'Use the Punctual installed on each host, which must have this version'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l json -d 'Print the result as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s i -l inventory -d 'Ansible inventory. It is code, as a playbook is: root accepts only a file that root or you own' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l forks -d 'Number of hosts to work on at the same time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l timeout -d 'Give up on a host whose command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l limit -d 'Maximum size of a host\'s result' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l serial -d 'Run the command on one host at a time [default: on as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l check -d 'Only check the hosts: architecture, free space, privilege'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l installed -d 'Use the Punctual installed on each host, which must have this version'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l json -d 'Print the result as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s i -l inventory -d 'Ansible inventory. It is code, as a playbook is: root accepts only a file that root or you own' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l forks -d 'Number of hosts to work on at the same time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l timeout -d 'Give up on a host whose command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l limit -d 'Maximum size of a host\'s result' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l serial -d 'Run the command on one host at a time [default: on as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l check -d 'Only check the hosts: architecture, free space, privilege'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l installed -d 'Use the Punctual installed on each host, which must have this version'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l json -d 'Print the result as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s i -l inventory -d 'Ansible inventory. It is code, as a playbook is: root accepts only a file that root or you own' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l forks -d 'Number of hosts to work on at the same time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l timeout -d 'Give up on a host whose command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l limit -d 'Maximum size of a host\'s result' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l serial -d 'Run the command on one host at a time [default: on as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l check -d 'Only check the hosts: architecture, free space, privilege'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l installed -d 'Use the Punctual installed on each host, which must have this version'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l json -d 'Print the result as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s i -l inventory -d 'Ansible inventory. It is code, as a playbook is: root accepts only a file that root or you own' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l forks -d 'Number of hosts to work on at the same time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l timeout -d 'Give up on a host whose command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l limit -d 'Maximum size of a host\'s result' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l serial -d 'Run the command on one host at a time [default: on as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l check -d 'Only check the hosts: architecture, free space, privilege'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l installed -d 'Use the Punctual installed on each host, which must have this version'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l json -d 'Print the result as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s q -l quiet -d 'Show no progress, only the result'
@@ -894,8 +894,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "assess" -d 'Assess each host; the runs come into the store here'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "doctor" -d 'Find what hurts determinism on each host'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "tune" -d 'Apply, show or revert tuning on each host; the undo record stays there'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "experiment" -d 'Carry an experiment out on each host; the runs come into the store here'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collection" -d 'Write out the Ansible collection that all this is made of, for playbooks of your own'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "experiment" -d 'Run an experiment on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collection" -d 'Write out the Ansible collection behind these commands, for your own playbooks'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -s h -l help -d 'Print help'
@@ -925,7 +925,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "boot" -d 'Boot a kernel, check what it reports, and stop it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: the same result every time, on any host'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "rt" -d 'From the source to the verdict: fetch, patch, configure, build, boot, and compare a stock and a real-time kernel'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it another way'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "initramfs" -d 'Write the initial RAM file system of guests to a file, to boot it yourself'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "install-once" -d 'Boot a kernel once on this machine, which then falls back to its own by itself; or undo that'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "status" -d 'Show whether a kernel will boot once, came up, or fell back, and why'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
@@ -1138,7 +1138,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "boot" -d 'Boot a kernel, check what it reports, and stop it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: the same result every time, on any host'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "rt" -d 'From the source to the verdict: fetch, patch, configure, build, boot, and compare a stock and a real-time kernel'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it another way'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "initramfs" -d 'Write the initial RAM file system of guests to a file, to boot it yourself'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "install-once" -d 'Boot a kernel once on this machine, which then falls back to its own by itself; or undo that'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show whether a kernel will boot once, came up, or fell back, and why'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
@@ -1400,7 +1400,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_s
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "doctor" -d 'Find what hurts determinism on this machine, with evidence, reason and fix'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "watch" -d 'Watch a program, unchanged: why are its cycles late, and who made them late?'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "explain" -d 'Say who made the late cycles of a run late: one of `watch`, or measured with --explain'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "explain" -d 'Name what made the late cycles of a run late: a run of `watch`, or one measured with --explain'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: same options, output and exit statuses'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a set time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell'
@@ -1409,13 +1409,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_s
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "study" -d 'Repeat published experiments here, and compare with the published results'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "fleet" -d 'Measure, assess, tune or experiment on many machines, by Ansible'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "tasks" -d 'Task sets: whether all deadlines are met, by analysis'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "kernel" -d 'Fetch, build, boot and compare kernels'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "tune" -d 'Change settings of this machine so that every change can be undone'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "serve" -d 'Show the store in a browser: list, overlay and compare runs; nothing is written'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep until a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads that sleep until a deadline wake up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "irq" -d 'Measure timer interrupt latency and thread latency separately: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "ipc" -d 'Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "pi" -d 'Show priority inversion: how long a high-priority thread waits for a lock, with and without a protocol'
@@ -1433,7 +1433,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "status" -d 'Show the progress of experiments'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "rm" -d 'Remove experiments, so that their names are free; their runs stay in the store'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "results" -d 'Show the results of an experiment: answers, effects, and best trade-offs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write an experiment file for a common case: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "list" -d 'List the published experiments that can be repeated here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "show" -d 'Describe a study: the paper, its published figures, and what differs here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "run" -d 'Run a study, or continue one that was stopped or killed, and report it'
@@ -1442,14 +1442,14 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "assess" -d 'Assess each host; the runs come into the store here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "doctor" -d 'Find what hurts determinism on each host'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "tune" -d 'Apply, show or revert tuning on each host; the undo record stays there'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "experiment" -d 'Carry an experiment out on each host; the runs come into the store here'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "collection" -d 'Write out the Ansible collection that all this is made of, for playbooks of your own'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "experiment" -d 'Run an experiment on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "collection" -d 'Write out the Ansible collection behind these commands, for your own playbooks'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tasks" -f -a "check" -d 'Analyse a set: will all tasks meet their deadlines, with how much room, and what delays them?'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tasks" -f -a "new" -d 'Write a set with the longest times that `watch` observed of a program\'s threads; they are no worst cases'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "boot" -d 'Boot a kernel, check what it reports, and stop it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: the same result every time, on any host'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "rt" -d 'From the source to the verdict: fetch, patch, configure, build, boot, and compare a stock and a real-time kernel'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it another way'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "initramfs" -d 'Write the initial RAM file system of guests to a file, to boot it yourself'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "install-once" -d 'Boot a kernel once on this machine, which then falls back to its own by itself; or undo that'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "status" -d 'Show whether a kernel will boot once, came up, or fell back, and why'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'

@@ -19,7 +19,8 @@ use punctual_model::{
     Verdict,
 };
 
-use self::case::{Answer, Case, Entry};
+use self::case::{Answer, Case, Entry, Fix};
+use self::tunable::knob_of;
 use crate::machine::{Machine, numbered};
 
 pub use self::process::{NoProcess, Processes, judge_thread, process_rules};
@@ -112,17 +113,26 @@ fn folded(all: Vec<Evidence>) -> Vec<Evidence> {
 }
 
 impl<Check> Entry<Check> {
+    /// The settings of `tune` that fix it, each by itself.
+    fn settings(&self) -> impl Iterator<Item = &'static str> + use<Check> {
+        let by = self.by;
+        by.iter().filter_map(|fix| match fix {
+            Fix::Tune(setting) => Some(*setting),
+            _ => None,
+        })
+    }
+
     fn rule(&self) -> Rule {
-        let knobs = tunable::knobs(self.id);
-        let tune = (!knobs.is_empty()).then_some(Fixer::Tune);
+        let mut fixed_by: Vec<Fixer> = self.by.iter().map(|fix| fix.fixer()).collect();
+        fixed_by.dedup();
         Rule {
             id: self.id.to_owned(),
             severity: self.severity,
             title: self.title.to_owned(),
             why: self.why.to_owned(),
             fix: self.fix.to_owned(),
-            fixed_by: tune.into_iter().chain(self.by.iter().copied()).collect(),
-            knobs: knobs.iter().map(ToString::to_string).collect(),
+            fixed_by,
+            knobs: self.settings().map(|s| knob_of(s).to_owned()).collect(),
             source: self.source.to_owned(),
         }
     }

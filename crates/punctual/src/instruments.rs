@@ -73,7 +73,7 @@ macro_rules! instruments {
 }
 
 instruments! {
-    /// Measure how late threads wake up that sleep until a deadline
+    /// Measure how late threads that sleep until a deadline wake up
     Wakeup = wakeup::WakeupArgs,
     /// Measure timer interrupt latency and thread latency separately: the phases of each wake-up
     Irq = irq::IrqArgs,

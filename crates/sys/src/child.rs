@@ -202,7 +202,7 @@ impl Group {
     /// Kills the whole group, and what has left it.
     pub fn kill(&mut self, sys: &SysRoot) {
         if !self.reaped {
-            self.strays.find(sys, self.group);
+            self.strays.find_and_stop(sys, self.group);
             let _ = kill_process_group(self.group, Signal::KILL);
         }
         self.strays.kill();
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn dropping_it_ends_what_it_started_too() {
-        let mut command = shell("sleep 3600 & echo started; wait");
+        let mut command = shell("sleep 300 & echo started; wait");
         let mut child = TiedChild::start(&mut command, &Bounds::default()).unwrap();
         let mut out = child.process().stdout.take().unwrap();
         let mut text = [0; 8];
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn it_ends_with_the_thread_that_started_it() {
         let mut out = std::thread::spawn(|| {
-            let mut child = TiedChild::start(&mut shell("exec sleep 3600"), &Bounds::default());
+            let mut child = TiedChild::start(&mut shell("exec sleep 300"), &Bounds::default());
             let out = child.as_mut().unwrap().process().stdout.take().unwrap();
             // As if this program were killed: nothing is dropped.
             std::mem::forget(child);
@@ -325,15 +325,14 @@ mod tests {
 
     #[test]
     fn waiting_ends_when_patience_does() {
-        let mut child =
-            TiedChild::start(&mut shell("exec sleep 3600"), &Bounds::default()).unwrap();
+        let mut child = TiedChild::start(&mut shell("exec sleep 300"), &Bounds::default()).unwrap();
         assert_eq!(child.wait(Duration::from_millis(20)).unwrap(), None);
     }
 
     #[test]
     fn a_group_is_asked_as_a_whole_and_says_how_it_ended() {
         // Ready is who has the default again: a subshell that is asked before forgets it.
-        let script = "trap 'echo asked; exit 3' TERM; (echo ready; sleep 3600; :) & wait";
+        let script = "trap 'echo asked; exit 3' TERM; (echo ready; sleep 300; :) & wait";
         let mut command = Group::command("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
         let mut group = Group::start(&mut command).unwrap();
@@ -388,7 +387,7 @@ mod tests {
     #[test]
     fn what_has_left_the_group_is_killed_with_it() {
         let sys = SysRoot::live();
-        let script = "trap '' TERM; setsid sh -c 'echo ready; sleep 3600; :' & wait; wait";
+        let script = "trap '' TERM; setsid sh -c 'echo ready; sleep 300; :' & wait; wait";
         let (mut group, mut out) = strayed(script);
         group.ask_to_end(&sys);
         group.kill(&sys);
@@ -396,11 +395,24 @@ mod tests {
     }
 
     #[test]
+    fn nobody_escapes_by_starting_others_meanwhile() {
+        let sys = SysRoot::live();
+        // Each of the sleeping ones holds the pipe.
+        let script = "trap '' TERM; setsid sh -c 'echo ready; for n in $(seq 1000); do sleep 300 & done; wait' & wait; wait";
+        for _ in 0..10 {
+            let (mut group, mut out) = strayed(script);
+            group.ask_to_end(&sys);
+            group.kill(&sys);
+            assert_eq!(out.read(&mut [0]).unwrap(), 0);
+        }
+    }
+
+    #[test]
     fn a_group_ends_with_the_thread_that_started_it() {
         let mut out = std::thread::spawn(|| {
             let mut command = Group::command("sh");
             command
-                .args(["-c", "echo ready; sleep 3600 & wait"])
+                .args(["-c", "echo ready; sleep 300 & wait"])
                 .stdout(Stdio::piped());
             let mut group = Group::start(&mut command).unwrap();
             let mut out = group.process().stdout.take().unwrap();

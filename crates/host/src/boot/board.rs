@@ -9,7 +9,7 @@
 use punctual_model::BootPlan;
 use punctual_sys::SysRoot;
 
-use super::loader::content;
+use super::place::content;
 
 /// Debian's u-boot-menu, which writes extlinux.conf.
 const MENU: &str = "/etc/default/u-boot";

@@ -12,6 +12,7 @@
 use punctual_model::{BootFile, BootLoader, BootPlan};
 use punctual_sys::SysRoot;
 
+use super::place::content;
 use super::{board, name, words};
 use crate::knob::Survey;
 
@@ -177,10 +178,4 @@ fn line(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
     ];
     plan.next = vec!["reboot".to_owned()];
     Some(())
-}
-
-/// Reads a file as it is, or none where there is none.
-pub(super) fn content(sys: &SysRoot, path: &str) -> Option<String> {
-    let (bytes, _) = sys.read_up_to(path, 1 << 20).ok()?;
-    String::from_utf8(bytes).ok()
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use punctual_sys::dir::Dir;
-use punctual_sys::random;
+use punctual_sys::{SysRoot, random};
 use rustix::fs::{Gid, Uid, XattrFlags};
 use rustix::io::Errno;
 
@@ -20,6 +20,12 @@ const LONGEST: usize = 64 << 10;
 const HASHES: [&str; 2] = ["security.ima", "security.evm"];
 /// Mode of a file that is made.
 const MODE: u32 = 0o644;
+
+/// Reads a file as it is, or none where there is none.
+pub(super) fn content(sys: &SysRoot, path: &str) -> Option<String> {
+    let (bytes, _) = sys.read_up_to(path, 1 << 20).ok()?;
+    String::from_utf8(bytes).ok()
+}
 
 /// Returns the name under which a file is put together, in the same directory. `id` makes it one that nobody else has; it is kept
 /// on disk before there is such a file.

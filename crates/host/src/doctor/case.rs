@@ -19,10 +19,37 @@ pub(crate) struct Entry<Check = fn(&Case<'_>) -> Answer> {
     pub(crate) title: &'static str,
     pub(crate) why: &'static str,
     pub(crate) fix: &'static str,
-    /// Who can fix it, besides tune.
-    pub(crate) by: &'static [Fixer],
+    /// What fixes it, each by itself.
+    pub(crate) by: &'static [Fix],
     pub(crate) source: &'static str,
     pub(crate) check: Check,
+}
+
+/// What fixes what a rule finds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Fix {
+    /// A setting of `tune`, as its command line has it.
+    Tune(&'static str),
+    Setup,
+    Boot,
+    Firmware,
+    Rebuild,
+    Hypervisor,
+    Program,
+}
+
+impl Fix {
+    pub(crate) const fn fixer(self) -> Fixer {
+        match self {
+            Self::Tune(_) => Fixer::Tune,
+            Self::Setup => Fixer::Setup,
+            Self::Boot => Fixer::Boot,
+            Self::Firmware => Fixer::Firmware,
+            Self::Rebuild => Fixer::Rebuild,
+            Self::Hypervisor => Fixer::Hypervisor,
+            Self::Program => Fixer::Program,
+        }
+    }
 }
 
 /// What a rule says, or the file without which it can say nothing.

@@ -1,94 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Which settings of `tune` fix what a rule finds, and which of them this machine has. A rule that is
-//! not here, tune cannot fix.
+//! Which of the settings of `tune` that fix a finding are available on this machine.
 
 use punctual_model::{CpuSet, Diagnosis, Fixer, RuleOutcome, TuneAdvice};
 
+use super::case::Entry;
 use crate::knob::{KnobKind, Scope, Survey, find};
 use crate::plan::{PlanOptions, plan};
 use crate::profile::Profile;
 
-/// Rules and the settings for them, each by itself a fix: the first that is available is advised.
-const FIXES: &[(&str, &[&str])] = &[
-    ("preempt-model", &["sched.preempt=full"]),
-    (
-        "efi-runtime",
-        &["workqueue.queue_cpumask@*efi*=housekeeping"],
-    ),
-    ("isolation", &["cgroup.partition=isolated", HOUSEKEEPING]),
-    ("kernel-threads", &["kthreads.affinity=housekeeping"]),
-    ("services", &[HOUSEKEEPING, "cgroup.cpus=housekeeping"]),
-    ("smt", &["cpu.online@siblings=off", "smt=off"]),
-    ("rt-throttling", &["kernel.sched_rt_runtime_us=-1"]),
-    ("rt-group-budget", &["cgroup.rt_runtime_us={budget}"]),
-    ("fair-server", &["sched.fair_server_runtime_ns=0"]),
-    ("numa-balancing", &["kernel.numa_balancing=0"]),
-    ("rcu-expedited", &["rcu.expedited=off"]),
-    ("rcu-normal", &["rcu.normal=on"]),
-    (
-        "idle-deep",
-        &["dma_latency=99us", "cpuidle.disable=above 99us"],
-    ),
-    (
-        "idle-states",
-        &["dma_latency=9us", "cpuidle.disable=above 9us"],
-    ),
-    (
-        "idle-halt-guest",
-        &["dma_latency=0us", "cpuidle.disable=above 0us"],
-    ),
-    ("governor", &["cpufreq.governor=performance"]),
-    ("energy-preference", &["cpufreq.epp=performance"]),
-    ("energy-bias", &["cpu.energy_perf_bias=0"]),
-    ("turbo", &["cpufreq.turbo=off"]),
-    ("clock-source", &["clocksource=tsc"]),
-    ("clock-source-virtual", &["clocksource=tsc"]),
-    ("timer-migration", &["kernel.timer_migration=off"]),
-    ("interrupts", &["irq.affinity=housekeeping"]),
-    ("default-affinity", &["irq.default_affinity=housekeeping"]),
-    ("workqueues", &["workqueue.cpumask=housekeeping"]),
-    ("packet-steering", &["net.rps_cpus=housekeeping"]),
-    (
-        "lockup-watchdog",
-        &[
-            "kernel.watchdog_cpumask=housekeeping",
-            "kernel.watchdog=off",
-        ],
-    ),
-    ("nmi-watchdog", &["kernel.nmi_watchdog=off"]),
-    ("schedstats", &["kernel.sched_schedstats=off"]),
-    ("latencytop", &["kernel.latencytop=off"]),
-    ("bpf-stats", &["kernel.bpf_stats_enabled=off"]),
-    ("stack-tracer", &["kernel.stack_tracer_enabled=off"]),
-    ("split-lock", &["kernel.split_lock_mitigate=off"]),
-    ("uncore-frequency", &["uncore.min_freq=max"]),
-    ("swappiness", &["vm.swappiness=10"]),
-    ("huge-pages", &["thp.enabled=madvise"]),
-    ("huge-page-defrag", &["thp.defrag=madvise"]),
-    ("same-page-merging", &["ksm.run=0"]),
-    ("compaction", &["vm.compaction_proactiveness=0"]),
-    ("zone-reclaim", &["vm.zone_reclaim_mode=0"]),
-    ("vm-statistics", &["vm.stat_interval=120"]),
-    ("serial-console", &["kernel.printk=1 4 1 7"]),
-];
-
-const HOUSEKEEPING: &str = "threads.affinity=housekeeping";
-
-/// Returns the settings that fix what a rule finds.
-fn fixes(rule: &str) -> &'static [&'static str] {
-    let entry = FIXES.iter().find(|(id, _)| *id == rule);
-    entry.map_or(&[], |(_, fixes)| fixes)
-}
-
-/// Returns the knobs that fix what a rule finds.
-pub(super) fn knobs(rule: &str) -> Vec<&'static str> {
-    fixes(rule).iter().map(|setting| knob_of(setting)).collect()
-}
-
 /// Returns the knob of `knob@which=value`.
-fn knob_of(setting: &str) -> &str {
+pub(super) fn knob_of(setting: &str) -> &str {
     setting.split(['=', '@']).next().unwrap_or(setting)
 }
 
@@ -112,7 +35,7 @@ pub fn advise(diagnosis: &mut Diagnosis, survey: &Survey) {
         if verdict.outcome != RuleOutcome::Found || verdict.rule.knobs.is_empty() {
             continue;
         }
-        let advice = advice(&verdict.rule.id, survey, &cpus);
+        let advice = advice(settings(&verdict.rule.id), survey, &cpus);
         match &advice.setting {
             Some(setting) => verdict.rule.knobs = vec![knob_of(setting).to_owned()],
             None => {
@@ -124,9 +47,19 @@ pub fn advise(diagnosis: &mut Diagnosis, survey: &Survey) {
     }
 }
 
-fn advice(rule: &str, survey: &Survey, cpus: &CpuSet) -> TuneAdvice {
+/// Returns the settings that fix what a rule finds, each by itself: the first that is available is advised.
+fn settings(rule: &str) -> impl Iterator<Item = &'static str> {
+    let entry = super::rules::all().find(|entry| entry.id == rule);
+    entry.into_iter().flat_map(Entry::settings)
+}
+
+fn advice(
+    settings: impl Iterator<Item = &'static str>,
+    survey: &Survey,
+    cpus: &CpuSet,
+) -> TuneAdvice {
     let mut obstacle = None;
-    for setting in fixes(rule) {
+    for setting in settings {
         match tried(setting, survey, cpus) {
             Ok((setting, cpus)) => {
                 let cpus = cpus.map_or_else(String::new, |cpus| format!(" --cpus {cpus}"));
@@ -200,22 +133,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_is_one_that_tune_takes_and_every_rule_is_a_rule() {
-        for (rule, fixes) in FIXES {
-            assert!(
-                super::super::rules::all().any(|entry| entry.id == *rule),
-                "{rule}"
-            );
-            for setting in *fixes {
-                let mut profile = Profile::empty("x");
-                let setting = setting.replace("{budget}", "950000");
-                profile.set(&setting).unwrap();
-            }
-            assert_eq!(
-                FIXES.iter().filter(|(id, _)| id == rule).count(),
-                1,
-                "{rule}"
-            );
+    fn every_setting_is_one_that_tune_takes() {
+        for setting in super::super::rules::all().flat_map(Entry::settings) {
+            let mut profile = Profile::empty("x");
+            let setting = setting.replace("{budget}", "950000");
+            profile.set(&setting).unwrap();
         }
     }
 

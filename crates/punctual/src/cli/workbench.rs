@@ -124,7 +124,7 @@ pub enum Command {
         #[command(flatten)]
         args: Box<WatchArgs>,
     },
-    /// Say who made the late cycles of a run late: one of `watch`, or measured with --explain
+    /// Name what made the late cycles of a run late: a run of `watch`, or one measured with --explain
     Explain(ExplainArgs),
     /// Measure as cyclictest does: same options, output and exit statuses
     Cyclictest(CyclictestArgs),
@@ -158,7 +158,7 @@ pub enum Command {
         #[command(subcommand)]
         action: TasksAction,
     },
-    /// Boot other kernels in a virtual machine
+    /// Fetch, build, boot and compare kernels
     Kernel {
         /// What to do with them
         #[command(subcommand)]

@@ -21,7 +21,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ExplainArgs) -> Result<Exit, CliEr
     let record = run.record();
     let (Some(watched), Some(document)) = (&record.watched, Document::explaining(record)) else {
         let error = CliError::usage(format!(
-            "run {}: its threads were not watched, so nobody can say who made them late",
+            "run {}: its threads were not watched, so the causes of its latencies are unknown",
             record.id
         ));
         return Err(

@@ -158,13 +158,12 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
             .size_bytes()
             .map_or_else(|_| "?".to_owned(), |b| b.to_string());
         let samples = if run.has_samples() {
-            "every sample is stored"
+            "with every sample"
         } else {
-            "samples are not stored, only their histogram and figures"
+            "without its samples: their histogram and figures"
         };
         print(&format!(
-            "\nRun {} in {}: {size} bytes, {samples}\n",
-            run.record().id,
+            "\nStored    {}\n          {size} bytes, {samples}\n",
             run.path().display()
         ))?;
     }

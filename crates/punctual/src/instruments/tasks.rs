@@ -36,13 +36,12 @@ pub struct TasksArgs {
           required_unless_present_any = ["set_file", "analysed"])]
     pub file: Option<PathBuf>,
 
-    /// The same as SET, where only options can be given, as in an experiment
+    /// Same as SET, for places that take only options, such as an experiment file
     #[arg(long, value_name = "SET", conflicts_with = "file", help_heading = "Sampling",
           value_parser = path())]
     pub set_file: Option<PathBuf>,
 
-    /// Part of its execution time that each job works: what is left is room for waking up and for interrupts,
-    /// which count as execution
+    /// Share of its execution time that each job computes; the rest is left for its wake-up and for interrupts, which count as execution
     #[arg(
         long,
         value_name = "PERCENT",

@@ -105,8 +105,7 @@ pub struct WakeupArgs {
     )]
     pub on_threshold: Option<Nanos>,
 
-    /// Then fill and add up fresh memory on each measured CPU for this time, without the loads, and record how much:
-    /// what settings cost ordinary work
+    /// Afterwards, fill and sum fresh memory on each measured CPU for this time, without loads, and record how much: what settings cost ordinary work
     #[arg(long, value_name = "TIME", help_heading = "End")]
     pub work: Option<Nanos>,
 

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 
 use punctual_host::private_dir::open_trusted;
 use punctual_host::profile::{BUILT_IN, Profile, ProfileError, builtin};
+use punctual_report::document::Document;
 
 use super::Wish;
 use crate::error::CliError;
+use crate::output::written;
 
 /// A profile larger than this is none.
 const MOST_BYTES: u64 = 1 << 20;
@@ -130,12 +132,13 @@ pub(crate) fn owners() -> Vec<u32> {
 /// Lists the built-in profiles, or returns the text of one.
 pub(crate) fn listed(name: Option<&str>) -> Result<String, CliError> {
     let Some(name) = name else {
-        let lines = BUILT_IN.iter().map(|(name, text)| {
+        let rows = BUILT_IN.iter().map(|(name, text)| {
             let summary = Profile::parse(text, name).map(|profile| profile.summary);
-            Ok(format!(" {name:<12} {}\n", summary?))
+            Ok(((*name).to_owned(), summary?))
         });
-        let lines: Result<String, ProfileError> = lines.collect();
-        return Ok(lines?);
+        let rows: Result<_, ProfileError> = rows.collect();
+        let list = ("", ["<Profile", "<About"], rows?);
+        return Ok(written(&Document::of_names("Profiles", [list])));
     };
     match builtin(name) {
         Some(text) => Ok(text.to_owned()),

@@ -119,9 +119,11 @@ fn what_is_seen_and_what_is_shown_are_told_apart() {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    assert!(text.contains("Seen in this run: "), "{answer:#?}");
+    assert!(text.contains("in this run, "), "{answer:#?}");
     assert!(
-        text.contains("Analysis shown by analysis: All 2 tasks meet their deadlines by analysis"),
+        text.contains(
+            "Analysis shown by analysis: All 2 tasks meet their deadlines in the worst case"
+        ),
         "{text}"
     );
     let record = home.run(["runs", "show", "last", "--json"]).json();

@@ -53,7 +53,7 @@ fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
     let text = &answer.fine().stdout;
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap();
     assert!(
-        first.contains("All 2 tasks meet their deadlines by analysis"),
+        first.contains("All 2 tasks meet their deadlines in the worst case"),
         "{text}"
     );
     // 200 µs and 90 µs of blocking; 2 ms and three jobs of the servo.

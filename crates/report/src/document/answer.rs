@@ -10,8 +10,8 @@
 use std::cmp::Ordering;
 
 use punctual_model::{
-    Check, CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, figure_words,
-    label_words,
+    Check, CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, Series,
+    figure_words, label_words,
 };
 use punctual_verdict::claims::at_most;
 
@@ -144,8 +144,13 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
         let share = q.trim_start_matches('p');
         sentence += &format!(", {share} % of them within {} {unit}", micros(value as f64));
     }
+    // Kinds that are no latency of one thing have no figures together.
+    let of_kind = |series: &Series| Some((series.max_ns?, series.context.clone()?));
     if let Some(max) = &max {
         sentence += &format!("; the largest was {max} {unit}");
+    } else if let Some((ns, kind)) = run.series.iter().filter_map(of_kind).max() {
+        let max = micros(ns as f64);
+        sentence += &format!("; the largest was {max} {unit} ({})", clean(&kind));
     }
     sentence.push('.');
     for q in ["p50", "p99", "p99.9"] {

@@ -38,11 +38,35 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, assessment: &Assessmen
             Some(deadlines(ids, assessment)),
             Some(latencies(ids, assessment)),
             Some(Block::Facts(setting(assessment))),
+            Some(fact("Next", next(assessment).to_owned())),
         ]
         .into_iter()
         .flatten()
         .collect(),
     });
+}
+
+/// What to do now.
+fn next(assessment: &Assessment) -> &'static str {
+    match (
+        assessment.valid,
+        assessment.real_time,
+        claims::kept(assessment),
+    ) {
+        (false, ..) => {
+            "remove what made a run invalid (the failed checks are at the top), and measure again; \
+             `punctual doctor` lists what can delay this machine"
+        }
+        (_, false, _) => "measure again with the right to use real-time scheduling",
+        (.., None) => {
+            "`punctual doctor` lists what can delay this machine, `punctual assess --explain` names what \
+             did, `punctual tune plan` shows which settings can be changed"
+        }
+        (.., Some(_)) => {
+            "`punctual assess --duration 8h` supports stronger claims; `punctual watch` does the same for \
+             the threads of your own program"
+        }
+    }
 }
 
 /// Who made the latest samples of the worst condition late, where that was asked for.

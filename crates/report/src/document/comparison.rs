@@ -154,7 +154,7 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
         match (invalid, group.published) {
             (1.., _) => text += &format!(", {invalid} of them not valid"),
             (0, Some(_)) => text += ", published means",
-            (0, None) => text += ", none of them invalid",
+            (0, None) => text += ", none invalid",
         }
         if !group.refused.is_empty() {
             text += &format!(", {} refused", group.refused.len());

@@ -25,7 +25,7 @@ impl Document {
     pub fn of_checked_config(diagnosis: &Diagnosis, name: &str, options: usize) -> Self {
         let (tone, word) = answer(diagnosis);
         let sentence = format!(
-            "{}{name}, {options} options, judged by {} that need only the options: {} fine.",
+            "{}{} judged the {options} options of {name}; {} fine.",
             severities(diagnosis),
             counted(diagnosis.verdicts.len() as u64, "rule"),
             diagnosis.with(RuleOutcome::Fine).count(),
@@ -278,11 +278,11 @@ fn fixers(fixers: &[Fixer]) -> String {
 pub(crate) const fn meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::High => {
-            "can delay a real-time thread by 100 µs and more, or without bound, or keeps one from being \
+            "can delay a real-time thread by 100 µs and more, or without bound, or keeps it from being \
              real-time"
         }
-        Severity::Medium => "can delay one by 10 to 100 µs, or by more but seldom",
-        Severity::Low => "can delay one by less than 10 µs, or rarely, or only some programs",
+        Severity::Medium => "can delay a real-time thread by 10 to 100 µs, or rarely by more",
+        Severity::Low => "can delay a real-time thread by less than 10 µs, or rarely",
         Severity::Info => "costs nothing by itself, but limits what is available or visible",
     }
 }

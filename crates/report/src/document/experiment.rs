@@ -248,7 +248,7 @@ fn counts(measurement: &MeasurementResults) -> Reason {
     let mut text = counted(runs().count() as u64, "run");
     let invalid = runs().filter(|run| !run.valid).count();
     match invalid {
-        0 => text += ", none of them invalid",
+        0 => text += ", none invalid",
         invalid => text += &format!(", {invalid} of them not valid"),
     }
     if refused > 0 {

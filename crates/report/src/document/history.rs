@@ -107,7 +107,7 @@ fn answer(history: &History) -> Answer {
             Tone::Doubtful,
             "too few runs",
             format!(
-                "No series has the runs that looking for a change takes ({} of one machine, measured in one way).",
+                "No series is long enough: finding a change takes {} runs of one machine, measured in one way.",
                 punctual_stats::history::LEAST_RUNS
             ),
         ),

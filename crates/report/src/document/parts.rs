@@ -361,6 +361,19 @@ impl Table {
 }
 
 impl Document {
+    /// Lists of names and what each is, under a caption and two headings each.
+    pub fn of_names<'a>(
+        title: &str,
+        lists: impl IntoIterator<Item = (&'a str, [&'a str; 2], Vec<(String, String)>)>,
+    ) -> Self {
+        let table = |(caption, heads, rows): (&str, [&str; 2], Vec<(String, String)>)| {
+            let mut table = Table::new(caption, &heads);
+            table.rows = rows.into_iter().map(|(a, b)| vec![a, b]).collect();
+            Block::Table(table)
+        };
+        Self::of(title, lists.into_iter().map(table).collect())
+    }
+
     /// Makes one of a single section, which is all that is said. Blocks that have nothing are left out.
     pub(crate) fn of(title: &str, mut blocks: Vec<Block>) -> Self {
         blocks.retain(|block| match block {

@@ -438,10 +438,11 @@ pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
     }
     let mut all = runs.iter().flat_map(|run| rows(run.record()));
     if let Some(interval) = all.find_map(|series| series.mean_interval_ns) {
-        let note =
-            "half of the {} interval of the mean, dependence of the samples taken into account";
-        let note = note.replace("{}", &percent(interval.confidence));
-        table.notes.push(format!("±: {note}."));
+        let confidence = percent(interval.confidence);
+        let note = format!(
+            "±: half the {confidence} interval of the mean, which allows for dependent samples."
+        );
+        table.notes.push(note);
     }
     table.notes.extend(missing.reasons());
     let all = |run: &Named<'_>| {

@@ -303,10 +303,9 @@ fn published(facts: &StudyFacts) -> impl Iterator<Item = Table> {
 impl Document {
     /// Says what studies there are.
     pub fn of_studies(studies: &[StudyFacts]) -> Self {
-        let mut table = Table::new("", &["<Study", "<Title"]);
-        let row = |study: &StudyFacts| vec![study.name.clone(), study.title.clone()];
-        table.rows = studies.iter().map(row).collect();
-        Self::of("Studies", vec![Block::Table(table)])
+        let rows = studies.iter();
+        let rows = rows.map(|study| (study.name.clone(), study.title.clone()));
+        Self::of_names("Studies", [("", ["<Study", "<Title"], rows.collect())])
     }
 
     /// Says what a study is: the work, what it reports, what is done differently here.

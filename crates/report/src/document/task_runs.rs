@@ -39,9 +39,9 @@ pub(super) fn answer(
     let unfinished: u64 = tasks.tasks.iter().map(|task| task.unfinished).sum();
     let all = counted(jobs + unfinished, "job");
     let kept = match missed {
-        0 => format!("Seen in this run: all {all} met their deadlines"),
+        0 => format!("in this run, all {all} met their deadlines"),
         _ => format!(
-            "Seen in this run: {missed} of {all} missed their deadlines ({})",
+            "in this run, {missed} of {all} missed their deadlines ({})",
             of(|task| task.missed)
         ),
     };

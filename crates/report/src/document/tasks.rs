@@ -80,8 +80,8 @@ fn sentence(check: &TasksCheck) -> String {
     };
     let (missed, unclear) = (names(TaskVerdict::Missed), names(TaskVerdict::NotShown));
     match check.verdict {
-        SetVerdict::Shown if count == 1 => "The task meets its deadlines by analysis".to_owned(),
-        SetVerdict::Shown => format!("All {count} tasks meet their deadlines by analysis"),
+        SetVerdict::Shown if count == 1 => "The task meets its deadlines in the worst case".to_owned(),
+        SetVerdict::Shown => format!("All {count} tasks meet their deadlines in the worst case"),
         SetVerdict::Missed if missed.is_empty() => {
             "Deadlines are missed in the worst case, by analysis: a CPU is asked for more than it has".to_owned()
         }

@@ -6,10 +6,15 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpgid, kill_process_group, pidfd_open, pidfd_send_signal,
+};
 
 use crate::SysRoot;
-use crate::proc::{below, parent};
+use crate::proc::{below, numbers, parent, stat_number};
+
+/// The field of a process's `stat` that has its process group (proc_pid_stat(5)).
+const PROCESS_GROUP: usize = 5;
 
 /// Those that were found.
 #[derive(Debug, Default)]
@@ -26,10 +31,12 @@ struct Stray {
 }
 
 impl Strays {
-    /// Adds those below the first process of `group`, and below those that were found before.
+    /// Adds those below the processes of `group`, and below those that were found before.
     pub(super) fn find(&mut self, sys: &SysRoot, group: Pid) {
-        let first = u32::try_from(group.as_raw_nonzero().get()).unwrap_or(0);
-        let roots = std::iter::once(first).chain(self.0.iter().map(|stray| stray.pid));
+        // The first process may be gone, and what it started has another parent then.
+        let members = numbers(sys, "/proc")
+            .filter(|pid| stat_number(sys, *pid, PROCESS_GROUP) == Some(group.as_raw_pid()));
+        let roots = members.chain(self.0.iter().map(|stray| stray.pid));
         let found: Vec<u32> = roots.flat_map(|root| below(sys, root)).collect();
         for pid in found {
             let known = self.0.iter().any(|stray| stray.pid == pid);
@@ -63,10 +70,27 @@ impl Strays {
         }
     }
 
+    /// Adds all that have left `group` after stopping them and the group, so that none of them starts another one that
+    /// nobody finds.
+    pub(super) fn find_and_stop(&mut self, sys: &SysRoot, group: Pid) {
+        let mut stopped = None;
+        while stopped != Some(self.0.len()) {
+            stopped = Some(self.0.len());
+            let _ = kill_process_group(group, Signal::STOP);
+            self.tell(Signal::STOP);
+            self.find(sys, group);
+        }
+    }
+
     /// Kills all of them.
     pub(super) fn kill(&self) {
+        self.tell(Signal::KILL);
+    }
+
+    fn tell(&self, signal: Signal) {
         for stray in &self.0 {
-            let _ = pidfd_send_signal(&stray.handle, Signal::KILL);
+            // That it is gone is what is wanted at last.
+            let _ = pidfd_send_signal(&stray.handle, signal);
         }
     }
 }

@@ -195,7 +195,12 @@ fn sentences(
             true => format!("Too few runs to tell {name} from {base}"),
             false => "Too few runs to tell".to_owned(),
         };
-        said.push(format!("{lead} in {}.", listed(&few, missing)));
+        let same = few.windows(2).all(|of| more(of[0]) == more(of[1]));
+        let of = match few.first() {
+            Some(first) if same => listed(&few, plain) + &more(first),
+            _ => listed(&few, missing),
+        };
+        said.push(format!("{lead} in {of}."));
     }
     for result in results {
         if let Some(withheld) = &result.withheld {
@@ -254,12 +259,15 @@ fn changed(result: &ComparedFigure) -> String {
 
 /// `max (4 more a side)`.
 fn missing(result: &ComparedFigure) -> String {
+    figure_words(&result.figure) + &more(result)
+}
+
+/// ` (4 more a side)`, or nothing where that is not known.
+fn more(result: &ComparedFigure) -> String {
     let of = match result.pairs {
         Some(_) => "blocks",
         None => "a side",
     };
-    match result.more_runs {
-        Some(more) => format!("{} ({more} more {of})", figure_words(&result.figure)),
-        None => figure_words(&result.figure),
-    }
+    let more = result.more_runs;
+    more.map_or_else(String::new, |more| format!(" ({more} more {of})"))
 }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{CpuSet, Fixer, Severity};
+use punctual_model::{CpuSet, Severity};
 
-use super::super::case::{Answer, evidence, fine, found, found_if, named, not_applicable};
+use super::super::case::{Answer, Fix, evidence, fine, found, found_if, named, not_applicable};
 use super::super::parse::{cpuset_files, interrupts};
 use super::{Entry, Subject, odd, threads};
 
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "may move between CPUs",
         why: "After a move caches are cold, and the thread meets whatever else runs on the other CPU.",
         fix: "bind each real-time thread to a CPU with pthread_setaffinity_np(3) or taskset(1)",
-        by: &[Fixer::Program, Fixer::Setup],
+        by: &[Fix::Program, Fix::Setup],
         source: "sched_setaffinity(2), NOTES on performance",
         check: pinned,
     },
@@ -29,7 +29,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A handler runs before every thread, and the work that it wakes stays on that CPU. Interrupts that are \
               allowed on several CPUs may come there later.",
         fix: "write the other CPUs to /proc/irq/N/smp_affinity_list, or bind the threads to other CPUs",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
         check: shared,
     },
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "its cpuset leaves it only some of the CPUs",
         why: "The threads cannot be bound to the other CPUs, such as isolated ones.",
         fix: "add the CPUs to cpuset.cpus of its group (AllowedCPUs= in the service, --cpuset-cpus of a container)",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "cpuset(7); Linux Documentation/admin-guide/cgroup-v2.rst (cpuset.cpus)",
         check: cpuset,
     },

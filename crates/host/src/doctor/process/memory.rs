@@ -3,9 +3,9 @@
 
 //! The memory of a process: whether it stays where it is.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 
-use super::super::case::{Answer, evidence, fine, found, not_applicable};
+use super::super::case::{Answer, Fix, evidence, fine, found, not_applicable};
 use super::super::parse::{CAP_IPC_LOCK, capability, chosen, soft_limit, status};
 use super::{Entry, Subject, odd};
 
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Memory that is not locked may be paged out or not yet allocated. The next access is then a page fault, \
               which may wait for the disk.",
         fix: "call mlockall(MCL_CURRENT | MCL_FUTURE) before the loop begins",
-        by: &[Fixer::Program],
+        by: &[Fix::Program],
         source: "mlock(2), proc_pid_status(5) (VmLck, VmRSS)",
         check: locked,
     },
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Without CAP_IPC_LOCK mlockall(2) fails with ENOMEM where the process has more memory than its limit.",
         fix: "set LimitMEMLOCK=infinity in its service, or add the line `@realtime - memlock unlimited` in \
               /etc/security/limits.d",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "mlock(2), getrlimit(2), limits.conf(5)",
         check: refused,
     },
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A page fault may clear 2 MiB or compact memory first; khugepaged copies pages that the process uses.",
         fix: "call prctl(PR_SET_THP_DISABLE, 1) in the program, or write madvise to \
               /sys/kernel/mm/transparent_hugepage/enabled",
-        by: &[Fixer::Program, Fixer::Setup],
+        by: &[Fix::Program, Fix::Setup],
         source: "prctl(2) (PR_SET_THP_DISABLE); Linux Documentation/admin-guide/mm/transhuge.rst",
         check: huge_pages,
     },

@@ -3,10 +3,10 @@
 
 //! What the scheduler is to do with the threads of a process.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 use punctual_sys::proc::Stat;
 
-use super::super::case::{Answer, evidence, fine, found, found_if, not_applicable};
+use super::super::case::{Answer, Fix, evidence, fine, found, found_if, not_applicable};
 use super::super::parse::{CAP_SYS_NICE, capability, group, soft_limit};
 use super::{Entry, Subject, numbers, odd, threads};
 
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "runs with an ordinary policy",
         why: "Ordinary threads share the CPU by weight: any of them may run first, for milliseconds.",
         fix: "call sched_setscheduler(2) with SCHED_FIFO in the thread with the deadline, or start the program with chrt(1)",
-        by: &[Fixer::Program, Fixer::Setup],
+        by: &[Fix::Program, Fix::Setup],
         source: "sched(7)",
         check: ordinary,
     },
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Without CAP_SYS_NICE its limit on real-time priority applies, and it is 0: SCHED_FIFO and SCHED_RR are \
               refused.",
         fix: "set LimitRTPRIO= in its service, or add the line `@realtime - rtprio 95` in /etc/security/limits.d",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "sched(7), getrlimit(2), limits.conf(5)",
         check: refused,
     },
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "has a priority at or above that of interrupt threads",
         why: "If the thread waits for such an interrupt, or needs what it delivers, its own work delays it.",
         fix: "give the interrupts that it waits for a higher priority with chrt(1), or the thread a lower one",
-        by: &[Fixer::Setup, Fixer::Program],
+        by: &[Fix::Setup, Fix::Program],
         source: "sched(7); Linux kernel/irq/manage.c (irq_thread)",
         check: above_interrupts,
     },
@@ -49,7 +49,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Timers of ordinary threads may expire later by the timer slack, 50 µs by default, so that several expire \
               together. Real-time threads have none.",
         fix: "call prctl(PR_SET_TIMERSLACK, 1) in the thread, or use a real-time policy",
-        by: &[Fixer::Program],
+        by: &[Fix::Program],
         source: "prctl(2) (PR_SET_TIMERSLACK), proc_pid_timerslack_ns(5)",
         check: timer_slack,
     },
@@ -61,7 +61,7 @@ pub(super) const RULES: &[Entry] = &[
               milliseconds.",
         fix: "take the quota away: CPUQuota= in the service, --cpus of a container, or write max to cpu.max \
               (-1 to cpu.cfs_quota_us)",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/scheduler/sched-bwc.rst; admin-guide/cgroup-v2.rst (cpu.max)",
         check: quota,
     },
@@ -72,7 +72,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "With CONFIG_RT_GROUP_SCHED the real-time threads of a group that have used its budget wait for the next \
               period.",
         fix: "raise cpu.rt_runtime_us of the group, or move the process to a group with a larger budget",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
         check: budget,
     },

@@ -3,9 +3,11 @@
 
 //! What a container hides, and what it limits.
 
-use punctual_model::{Evidence, Fixer, Severity};
+use punctual_model::{Evidence, Severity};
 
-use super::super::case::{Answer, Case, Entry, NotKnown, evidence, fine, found, not_applicable};
+use super::super::case::{
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, not_applicable,
+};
 use super::super::parse::cpu_limit_files;
 
 /// Files that engines put into a container.
@@ -23,7 +25,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Kernel facts are the host's. The container hides the rest: \
               kernel threads, services and real-time threads of the host, and what of /sys and /proc is masked.",
         fix: "run doctor on the host, or start the container with --pid=host",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "namespaces(7); pid_namespaces(7)",
         check: container,
     },
@@ -35,7 +37,7 @@ pub(super) const RULES: &[Entry] = &[
               next one: tens of milliseconds, usually. Real-time threads are not subject to it.",
         fix: "take the quota away: --cpus and --cpu-quota of a container, CPUQuota= of a service, or write max to \
               cpu.max (-1 to cpu.cfs_quota_us)",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/scheduler/sched-bwc.rst; admin-guide/cgroup-v2.rst (cpu.max)",
         check: group_quota,
     },

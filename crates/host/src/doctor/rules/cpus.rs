@@ -3,10 +3,11 @@
 
 //! What shares the judged CPUs with real-time work, and whether others are left for it.
 
-use punctual_model::{CpuSet, Fixer, Severity};
+use punctual_model::{CpuSet, Severity};
 
 use super::super::case::{
-    Answer, Boot, Case, Entry, NotKnown, evidence, fine, found, found_if, named, not_applicable,
+    Answer, Boot, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named,
+    not_applicable,
 };
 use super::super::parse::{cpuset_files, status};
 use super::NOT_APART;
@@ -20,7 +21,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The cpuset of this process does not have them, and a program cannot leave it by taskset or \
               sched_setaffinity.",
         fix: "start it from a cgroup or service that has these CPUs (AllowedCPUs=)",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "cpuset(7); Linux Documentation/admin-guide/cgroup-v2.rst (cpuset)",
         check: cpus_allowed,
     },
@@ -32,7 +33,7 @@ pub(super) const RULES: &[Entry] = &[
               real-time thread that does not sleep can starve what its own CPU needs.",
         fix: "keep some CPUs for real-time work and the others for the rest (isolcpus=, or a cpuset \
               partition), and name the former with --cpus",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/core-api/real-time/hardware.rst; timers/no_hz.rst",
         check: housekeeping,
     },
@@ -44,7 +45,11 @@ pub(super) const RULES: &[Entry] = &[
               them, the kernel work that they cause.",
         fix: "a cpuset partition of type isolated (cgroup v2) does it while the system runs, \
               isolcpus=domain,managed_irq,LIST at boot",
-        by: &[Fixer::Boot],
+        by: &[
+            Fix::Tune("cgroup.partition=isolated"),
+            Fix::Tune("threads.affinity=housekeeping"),
+            Fix::Boot,
+        ],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (isolcpus=); cgroup-v2.rst \
                  (cpuset.cpus.partition)",
         check: isolation,
@@ -56,7 +61,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A thread that computes without sleeping is interrupted HZ times a second.",
         fix: "boot with nohz_full= for these CPUs; not for threads with short sleep-wake cycles, \
               since it makes every kernel entry and exit more expensive",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/timers/no_hz.rst; core-api/real-time/kernel-configuration.rst",
         check: nohz_full,
     },
@@ -66,7 +71,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "RCU callbacks run on the judged CPUs",
         why: "Memory that other work queued for freeing is freed there in softirq context, in batches.",
         fix: "boot with rcu_nocbs= for these CPUs (nohz_full= does it too)",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
         check: rcu_nocbs,
     },
@@ -77,7 +82,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Unbound kernel threads inherit the affinity of kthreadd and run on any of its CPUs.",
         fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with kthread_cpus= \
               or isolcpus=",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("kthreads.affinity=housekeeping"), Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
         check: |case| may_run(case, "/proc/2/status", "kthreadd"),
     },
@@ -88,7 +93,12 @@ pub(super) const RULES: &[Entry] = &[
         why: "Everything that the first process starts inherits its CPUs, unless told otherwise.",
         fix: "CPUAffinity= in systemd's system.conf, or AllowedCPUs= of system.slice and user.slice; \
               isolcpus= does it at boot",
-        by: &[Fixer::Setup, Fixer::Boot],
+        by: &[
+            Fix::Tune("threads.affinity=housekeeping"),
+            Fix::Tune("cgroup.cpus=housekeeping"),
+            Fix::Setup,
+            Fix::Boot,
+        ],
         source: "systemd-system.conf(5), systemd.resource-control(5)",
         check: |case| may_run(case, "/proc/1/status", "the first process"),
     },
@@ -99,7 +109,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The kernel keeps time, boots devices and serves unmoved interrupts there, and it cannot be \
               made free of the tick.",
         fix: "use other CPUs",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/timers/no_hz.rst",
         check: cpu0,
     },
@@ -110,7 +120,12 @@ pub(super) const RULES: &[Entry] = &[
         why: "Two hardware threads compete for the same execution units and L1 caches: each runs \
               slower, by an amount that depends on what the other does.",
         fix: "take the siblings offline, boot with nosmt, or switch SMT off in the firmware",
-        by: &[Fixer::Boot, Fixer::Firmware],
+        by: &[
+            Fix::Tune("cpu.online@siblings=off"),
+            Fix::Tune("smt=off"),
+            Fix::Boot,
+            Fix::Firmware,
+        ],
         source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (smt)",
         check: smt,
     },
@@ -121,7 +136,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Work on those CPUs evicts data from it, and the next access goes to memory.",
         fix: "partition the cache with resctrl where the processor supports it; otherwise keep the \
               working set within L2",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/core-api/real-time/hardware.rst; filesystems/resctrl.rst",
         check: shared_cache,
     },
@@ -131,7 +146,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the judged CPUs are on several NUMA nodes",
         why: "Memory on another node is slower to access, and so are locks shared between nodes.",
         fix: "choose CPUs of one node, preferably the node of the device in question",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/admin-guide/mm/numaperf.rst",
         check: numa_span,
     },
@@ -142,7 +157,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The same thread takes longer on one than on another, so a time measured on one says little \
               about the other.",
         fix: "choose CPUs of one kind, and pin threads to them",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/scheduler/sched-capacity.rst",
         check: unequal_cpus,
     },

@@ -3,9 +3,11 @@
 
 //! What was built in or switched on to find faults in the kernel, and costs time.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 
-use super::super::case::{Answer, Case, Entry, evidence, fine, found, found_if, not_applicable};
+use super::super::case::{
+    Answer, Case, Entry, Fix, evidence, fine, found, found_if, not_applicable,
+};
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -15,7 +17,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Every lock acquisition is checked against all known lock orders, often with \
               interrupts off.",
         fix: "build with CONFIG_PROVE_LOCKING, CONFIG_DEBUG_LOCK_ALLOC and CONFIG_LOCK_STAT off",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/core-api/real-time/kernel-configuration.rst (PROVE_LOCKING)",
         check: |case| {
             built(
@@ -30,7 +32,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "lock debugging is built in",
         why: "Every lock and unlock does extra checks, in sections that cannot be preempted.",
         fix: "build with these options off",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug; core-api/real-time/kernel-configuration.rst (debug options)",
         check: |case| {
             let options = [
@@ -50,7 +52,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The check sits in nearly every kernel path: at the entry and exit of each interrupt \
               and each non-preemptible section.",
         fix: "build with CONFIG_DEBUG_PREEMPT=n; it is on by default where CONFIG_DEBUG_KERNEL is",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug (DEBUG_PREEMPT)",
         check: |case| built(case, &["DEBUG_PREEMPT"]),
     },
@@ -61,7 +63,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "KASAN, KCSAN, KMSAN, KCOV and gcov add code to every access or branch and make the \
               kernel two or more times slower.",
         fix: "build with these options off",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/dev-tools/kasan.rst, kcsan.rst, kmsan.rst, kcov.rst, gcov.rst",
         check: |case| {
             let options = [
@@ -82,7 +84,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Pages and objects are filled and compared when they are allocated and freed; \
               kmemleak also scans all memory from time to time.",
         fix: "build with these options off, and remove them from the command line",
-        by: &[Fixer::Boot, Fixer::Rebuild],
+        by: &[Fix::Boot, Fix::Rebuild],
         source: "Linux Documentation/mm/slab.rst; dev-tools/kmemleak.rst; kernel-parameters.txt",
         check: debug_memory,
     },
@@ -93,7 +95,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "DEBUG_PLIST walks whole lists of waiting real-time threads; DEBUG_OBJECTS looks up \
               every timer and work item.",
         fix: "build with these options off",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug",
         check: |case| {
             let options = [
@@ -113,7 +115,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "SCHED_STACK_END_CHECK looks at the end of the stack at every switch, \
               DEBUG_STACKOVERFLOW at every interrupt, DEBUG_STACK_USAGE scans the stack when a thread ends.",
         fix: "build with these options off; they are cheap, and safety may be worth it",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug",
         check: |case| {
             built(
@@ -133,7 +135,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "They hook every disabling and enabling of interrupts and preemption, which costs \
               time even when tracing is off.",
         fix: "build with CONFIG_IRQSOFF_TRACER and CONFIG_PREEMPT_TRACER off",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/core-api/real-time/kernel-configuration.rst (IRQSOFF_TRACER)",
         check: |case| built(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"]),
     },
@@ -143,7 +145,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "every function of the kernel calls the tracer",
         why: "Without CONFIG_DYNAMIC_FTRACE the call remains even when tracing is off.",
         fix: "build with CONFIG_DYNAMIC_FTRACE=y, or without CONFIG_FUNCTION_TRACER",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/trace/ftrace.rst (dynamic ftrace)",
         check: static_ftrace,
     },
@@ -155,7 +157,7 @@ pub(super) const RULES: &[Entry] = &[
               every CPU, isolated ones included, to patch code.",
         fix: "write 0 to /sys/module/kfence/parameters/sample_interval, or boot with \
               kfence.sample_interval=0",
-        by: &[Fixer::Setup, Fixer::Boot],
+        by: &[Fix::Setup, Fix::Boot],
         source: "Linux Documentation/dev-tools/kfence.rst; lib/Kconfig.kfence (KFENCE_STATIC_KEYS)",
         check: kfence,
     },
@@ -165,7 +167,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "freed memory is overwritten",
         why: "Freeing takes time in proportion to the size, in the context of the thread that frees.",
         fix: "boot with init_on_free=0, if the protection is not needed",
-        by: &[Fixer::Boot, Fixer::Rebuild],
+        by: &[Fix::Boot, Fix::Rebuild],
         source: "Linux security/Kconfig.hardening (INIT_ON_FREE_DEFAULT_ON)",
         check: init_on_free,
     },
@@ -175,7 +177,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the scheduler keeps statistics",
         why: "Every wake-up and every context switch does extra accounting.",
         fix: "write 0 to /proc/sys/kernel/sched_schedstats",
-        by: &[Fixer::Setup],
+        by: &[Fix::Tune("kernel.sched_schedstats=off"), Fix::Setup],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (sched_schedstats)",
         check: |case| {
             off(
@@ -191,7 +193,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "latencytop is collecting",
         why: "At the end of every sleep the kernel walks the stack of the thread.",
         fix: "write 0 to /proc/sys/kernel/latencytop",
-        by: &[Fixer::Setup],
+        by: &[Fix::Tune("kernel.latencytop=off"), Fix::Setup],
         source: "Linux lib/Kconfig.debug (LATENCYTOP)",
         check: |case| off(case, "latencytop", "/proc/sys/kernel/latencytop"),
     },
@@ -201,7 +203,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "BPF program run times are being measured",
         why: "Each run of a BPF program reads the clock twice.",
         fix: "write 0 to /proc/sys/kernel/bpf_stats_enabled",
-        by: &[Fixer::Setup],
+        by: &[Fix::Tune("kernel.bpf_stats_enabled=off"), Fix::Setup],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (bpf_stats_enabled)",
         check: |case| {
             off(

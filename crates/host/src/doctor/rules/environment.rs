@@ -3,10 +3,10 @@
 
 //! What is below and around the kernel: hypervisor, firmware, cooling, trouble of this boot.
 
-use punctual_model::{Evidence, Fixer, Severity};
+use punctual_model::{Evidence, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
 use super::super::parse::{chosen, cpu_time};
 
@@ -19,7 +19,7 @@ pub(super) const RULES: &[Entry] = &[
               halt goes through it. No guest setting bounds that.",
         fix: "measure on bare metal, or have the host pin each virtual CPU to its own isolated CPU \
               at a real-time priority",
-        by: &[Fixer::Hypervisor],
+        by: &[Fix::Hypervisor],
         source: "Linux Documentation/core-api/real-time/hardware.rst (virtualization)",
         check: |case| match hypervisor(case)? {
             Some(evidence) => found("it runs under a hypervisor", vec![evidence]),
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Steal time is time in which a virtual CPU had work but did not run. Each such pause \
               is a latency of the same length, commonly milliseconds.",
         fix: "have the host dedicate a CPU to each virtual CPU",
-        by: &[Fixer::Hypervisor],
+        by: &[Fix::Hypervisor],
         source: "proc_stat(5)",
         check: steal,
     },
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Entry] = &[
               and the kernel can neither see nor prevent it.",
         fix: "disable the causes in the firmware setup (legacy USB, firmware power and thermal \
               management, error logging), or ask the vendor; measure with hwlatdetect",
-        by: &[Fixer::Firmware],
+        by: &[Fix::Firmware],
         source: "Linux Documentation/trace/hwlat_detector.rst; Intel SDM volume 4, MSR_SMI_COUNT",
         check: smi,
     },
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the processor throttled because of heat",
         why: "A throttled core runs at a fraction of its frequency, and the kernel cannot prevent it.",
         fix: "improve the cooling, or limit the frequency",
-        by: &[Fixer::Firmware],
+        by: &[Fix::Firmware],
         source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (thermal_throttle); sysfs-class-thermal; \
                  Raspberry Pi documentation, vcgencmd get_throttled",
         check: thermal_throttling,
@@ -66,7 +66,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "each CPU polls for corrected hardware errors",
         why: "A timer on every CPU reads the machine check banks every check_interval seconds.",
         fix: "write 0 to check_interval, or boot with mce=ignore_ce, if something else monitors the memory",
-        by: &[Fixer::Setup, Fixer::Boot],
+        by: &[Fix::Setup, Fix::Boot],
         source: "Linux Documentation/arch/x86/x86_64/machinecheck.rst",
         check: machine_check_poll,
     },
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the machine runs on battery",
         why: "Firmware and power daemons lower frequencies and deepen idle states on battery.",
         fix: "plug it in",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/ABI/testing/sysfs-class-power",
         check: on_battery,
     },
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "PCI Express links go to sleep",
         why: "A register access, an interrupt or a transfer waits until the link is up again.",
         fix: "write performance to /sys/module/pcie_aspm/parameters/policy, or boot with pcie_aspm=off",
-        by: &[Fixer::Setup, Fixer::Boot, Fixer::Firmware],
+        by: &[Fix::Setup, Fix::Boot, Fix::Firmware],
         source: "Linux Documentation/core-api/real-time/hardware.rst (hardware buses)",
         check: pcie_aspm,
     },
@@ -97,7 +97,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "They make system calls, interrupts and process switches more expensive: by small \
               constant amounts, and by flushing caches and predictors.",
         fix: "boot with mitigations=off only where nothing untrusted ever runs",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/admin-guide/hw-vuln/index.rst; kernel-parameters.txt (mitigations=)",
         check: mitigations,
     },
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Even root has no access to debugfs, kprobes and register writes, so less can be seen \
               and tuned: the preemption model and the fair server, for example.",
         fix: "boot with lockdown=none, where policy and secure boot allow it",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "kernel_lockdown(7)",
         check: lockdown,
     },
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Warnings, lockups and stalls mean latencies of seconds, and measurements after them \
               may not be typical.",
         fix: "read the kernel log (dmesg), fix the cause, reboot",
-        by: &[Fixer::Setup, Fixer::Rebuild],
+        by: &[Fix::Setup, Fix::Rebuild],
         source: "Linux Documentation/admin-guide/tainted-kernels.rst; \
                  ABI/testing/sysfs-kernel-*_count",
         check: trouble,
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "How long they disable interrupts or preemption is untested; some graphics drivers \
               are known for long sections.",
         fix: "measure with and without them",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/admin-guide/tainted-kernels.rst",
         check: foreign_modules,
     },

@@ -3,10 +3,10 @@
 
 //! How fast the judged CPUs run, and who decides.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 
 use super::super::case::{
-    Answer, Case, Entry, Seen, evidence, fine, found, found_if, named, not_applicable,
+    Answer, Case, Entry, Fix, Seen, evidence, fine, found, found_if, named, not_applicable,
 };
 
 pub(super) const RULES: &[Entry] = &[
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Entry] = &[
               time.",
         fix: "write performance to scaling_governor of these CPUs (cpupower frequency-set -g performance; \
               on a Jetson also jetson_clocks)",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("cpufreq.governor=performance"), Fix::Boot],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst; \
                  core-api/real-time/kernel-configuration.rst",
         check: governor,
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Entry] = &[
               run times in one mode say little about another.",
         fix: "measure in the mode that the board will be used in; MAXN has no limits where supply and cooling allow it: \
               nvpmodel -m ID, with an ID of /etc/nvpmodel.conf (nvpmodel -q names the current one)",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "NVIDIA Jetson Linux Developer Guide, Platform Power and Performance (nvpmodel)",
         check: power_mode,
     },
@@ -41,7 +41,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the processor is set to save energy",
         why: "With hardware-managed frequencies the preference decides how quickly the processor speeds up.",
         fix: "write performance to energy_performance_preference of these CPUs",
-        by: &[],
+        by: &[Fix::Tune("cpufreq.epp=performance")],
         source: "Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst",
         check: |case| {
             let none = "the processor does not manage its frequency by itself";
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The bias register lets the processor trade speed, and the depth of idle states, for energy: \
               0 is performance, 15 is saving.",
         fix: "write 0 to power/energy_perf_bias of these CPUs (x86_energy_perf_policy performance)",
-        by: &[Fixer::Firmware],
+        by: &[Fix::Tune("cpu.energy_perf_bias=0"), Fix::Firmware],
         source: "Linux Documentation/admin-guide/pm/intel_epb.rst",
         check: |case| {
             each(
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Entry] = &[
               vary.",
         fix: "write 1 to intel_pstate/no_turbo, or 0 to cpufreq/boost, if consistent run times \
               matter more than short ones",
-        by: &[Fixer::Firmware],
+        by: &[Fix::Tune("cpufreq.turbo=off"), Fix::Firmware],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst (frequency boost support)",
         check: turbo,
     },
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the frequency of the interconnect follows the load",
         why: "Caches, memory and devices are slower to access after a pause.",
         fix: "copy max_freq_khz to min_freq_khz",
-        by: &[Fixer::Setup, Fixer::Firmware],
+        by: &[Fix::Tune("uncore.min_freq=max"), Fix::Setup, Fix::Firmware],
         source: "Linux Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst",
         check: uncore,
     },

@@ -3,10 +3,10 @@
 
 //! How deep the judged CPUs sleep.
 
-use punctual_model::{Evidence, Fixer, Severity};
+use punctual_model::{Evidence, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, named, not_applicable,
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named, not_applicable,
 };
 use super::environment::hypervisor;
 use crate::machine::CPU;
@@ -30,7 +30,12 @@ pub(super) const RULES: &[Entry] = &[
         fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual and cyclictest do), \
               write 1 to the state's disable file, or boot with intel_idle.max_cstate=1 \
               processor.max_cstate=1",
-        by: &[Fixer::Boot, Fixer::Firmware],
+        by: &[
+            Fix::Tune("dma_latency=99us"),
+            Fix::Tune("cpuidle.disable=above 99us"),
+            Fix::Boot,
+            Fix::Firmware,
+        ],
         source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
         check: |case| states(case, DEEP_US, i64::MAX),
     },
@@ -40,7 +45,12 @@ pub(super) const RULES: &[Entry] = &[
         title: "idle states with an exit latency of 10 to 99 µs are allowed",
         why: "A wake-up after a pause is late by the exit latency of the state.",
         fix: "as for idle-deep",
-        by: &[Fixer::Boot, Fixer::Firmware],
+        by: &[
+            Fix::Tune("dma_latency=9us"),
+            Fix::Tune("cpuidle.disable=above 9us"),
+            Fix::Boot,
+            Fix::Firmware,
+        ],
         source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
         check: |case| states(case, NOTICED_US, DEEP_US - 1),
     },
@@ -52,7 +62,11 @@ pub(super) const RULES: &[Entry] = &[
               can serve a timer: tens of microseconds.",
         fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual does), or boot with \
               idle=poll; the virtual CPU then looks busy to its host",
-        by: &[Fixer::Boot],
+        by: &[
+            Fix::Tune("dma_latency=0us"),
+            Fix::Tune("cpuidle.disable=above 0us"),
+            Fix::Boot,
+        ],
         source: "Linux Documentation/virt/guest-halt-polling.rst; \
                  admin-guide/pm/cpuidle.rst (power management quality of service)",
         check: guest_halt,
@@ -64,7 +78,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "idle=poll gives quick wake-ups at full power consumption: turbo headroom is lost, \
               the machine may throttle, and an SMT sibling shares its core with the polling loop.",
         fix: "prefer holding /dev/cpu_dma_latency, which lasts only while it is open",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (idle=)",
         check: |case| {
             let boot = case.boot()?;
@@ -81,7 +95,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A user who cannot open /dev/cpu_dma_latency gets whatever idle states the system allows.",
         fix: "give a group access with a udev rule: KERNEL==\"cpu_dma_latency\", \
               GROUP=\"realtime\", MODE=\"0660\"",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/power/pm_qos_interface.rst",
         check: bound_closed,
     },

@@ -3,10 +3,10 @@
 
 //! What interrupts the judged CPUs.
 
-use punctual_model::{CpuSet, Evidence, Fixer, Severity};
+use punctual_model::{CpuSet, Evidence, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, named, not_applicable,
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named, not_applicable,
 };
 use super::super::parse::{Interrupt, interrupts, mask};
 use super::NOT_APART;
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write the other CPUs to /proc/irq/N/smp_affinity_list; the kernel places managed \
               interrupts (NVMe and virtio queues) itself, and isolcpus=managed_irq keeps them away \
               at boot",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("irq.affinity=housekeeping"), Fix::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
         check: on_judged,
     },
@@ -32,7 +32,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "new interrupts go to the judged CPUs too",
         why: "Devices that are plugged in or configured later use the default affinity.",
         fix: "write the mask of the other CPUs to /proc/irq/default_smp_affinity, or boot with irqaffinity=",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("irq.default_affinity=housekeeping"), Fix::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
         check: |case| masked(case, &["/proc/irq/default_smp_affinity"]),
     },
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "It may move interrupts back to the judged CPUs whenever the load changes. It spares \
               only CPUs named by isolcpus or nohz_full, and these are not.",
         fix: "stop it, or name the CPUs in IRQBALANCE_BANNED_CPULIST",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "irqbalance(1)",
         check: irqbalance,
     },
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "devices share an interrupt line",
         why: "Each interrupt runs the handlers of all devices on the line.",
         fix: "use message-signalled interrupts where driver and device support them, another slot, or another port",
-        by: &[Fixer::Setup, Fixer::Firmware],
+        by: &[Fix::Setup, Fix::Firmware],
         source: "Linux Documentation/PCI/msi-howto.rst",
         check: shared,
     },
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Disk writeback, crypto and much deferred driver work use these workqueues.",
         fix: "write the mask of the other CPUs to /sys/devices/virtual/workqueue/cpumask and to \
               /sys/bus/workqueue/devices/writeback/cpumask",
-        by: &[],
+        by: &[Fix::Tune("workqueue.cpumask=housekeeping")],
         source: "Linux Documentation/core-api/workqueue.rst; admin-guide/kernel-per-CPU-kthreads.rst",
         check: |case| {
             let files = [
@@ -80,7 +80,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "network packets are steered to the judged CPUs",
         why: "Receive packet steering sends interrupts and packet processing to the CPUs in its mask.",
         fix: "write a mask without these CPUs to rps_cpus of the queue",
-        by: &[],
+        by: &[Fix::Tune("net.rps_cpus=housekeeping")],
         source: "Linux Documentation/networking/scaling.rst (RPS)",
         check: packet_steering,
     },
@@ -92,7 +92,11 @@ pub(super) const RULES: &[Entry] = &[
               priority.",
         fix: "write the other CPUs to /proc/sys/kernel/watchdog_cpumask, or 0 to /proc/sys/kernel/watchdog; \
               a hardware watchdog does the same without the interruptions",
-        by: &[Fixer::Boot],
+        by: &[
+            Fix::Tune("kernel.watchdog_cpumask=housekeeping"),
+            Fix::Tune("kernel.watchdog=off"),
+            Fix::Boot,
+        ],
         source: "Linux Documentation/admin-guide/lockup-watchdogs.rst; \
                  core-api/real-time/kernel-configuration.rst",
         check: |case| watchdog(case, "/proc/sys/kernel/soft_watchdog"),
@@ -104,7 +108,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A performance counter, reserved for this, raises a non-maskable interrupt every \
               watchdog_thresh seconds.",
         fix: "write 0 to /proc/sys/kernel/nmi_watchdog, or boot with nmi_watchdog=0",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("kernel.nmi_watchdog=off"), Fix::Boot],
         source: "Linux Documentation/admin-guide/lockup-watchdogs.rst",
         check: |case| watchdog(case, "/proc/sys/kernel/nmi_watchdog"),
     },

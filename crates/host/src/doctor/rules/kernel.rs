@@ -3,10 +3,10 @@
 
 //! How the kernel was built and booted.
 
-use punctual_model::{Evidence, Fixer, Severity};
+use punctual_model::{Evidence, Severity};
 
 use super::super::case::{
-    Answer, Boot, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Boot, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
 
 pub(super) const RULES: &[Entry] = &[
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Entry] = &[
               preempted, so each of them delays a real-time thread for as long as it runs.",
         fix: "boot a PREEMPT_RT kernel: distributions have one (linux-image-rt, kernel-rt), and \
               since 6.12 it is an option of the mainline kernel, CONFIG_PREEMPT_RT",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/core-api/real-time/theory.rst and kernel-configuration.rst",
         check: preempt_rt,
     },
@@ -30,7 +30,7 @@ pub(super) const RULES: &[Entry] = &[
               or to the next scheduling point, before a real-time thread gets the CPU.",
         fix: "boot with preempt=full, which needs PREEMPT_DYNAMIC; other kernels must \
               be built with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
-        by: &[Fixer::Boot, Fixer::Rebuild],
+        by: &[Fix::Tune("sched.preempt=full"), Fix::Boot, Fix::Rebuild],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (preempt=); \
                  kernel/Kconfig.preempt",
         check: preempt_model,
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A threaded handler has a priority, so a real-time thread above it runs first; a \
               handler in interrupt context runs before everything.",
         fix: "boot with threadirqs, then give the threads priorities with chrt",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (threadirqs)",
         check: threaded_irqs,
     },
@@ -52,7 +52,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "there are no high-resolution timers",
         why: "Every sleep then ends at a tick, up to 1/HZ late.",
         fix: "build with CONFIG_HIGH_RES_TIMERS=y, and remove highres=off from the command line",
-        by: &[Fixer::Boot, Fixer::Rebuild],
+        by: &[Fix::Boot, Fix::Rebuild],
         source: "Linux Documentation/timers/highres.rst",
         check: high_res_timers,
     },
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Entry] = &[
               threads are as coarse as 1/HZ. Threads that sleep on high-resolution timers are \
               unaffected.",
         fix: "build with CONFIG_HZ_1000=y if such timeouts matter",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux kernel/Kconfig.hz; Documentation/timers/hrtimers.rst",
         check: tick_rate,
     },
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "build with CONFIG_NO_HZ_FULL=y, and boot with nohz_full= for those CPUs; not for \
               threads with short sleep-wake cycles, since it makes every kernel entry and exit \
               more expensive",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/timers/no_hz.rst; core-api/real-time/kernel-configuration.rst",
         check: |case| option_wanted(case, "NO_HZ_FULL"),
     },
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Callbacks that other work queued run in softirq context on the CPU that queued them, \
               in batches.",
         fix: "build with CONFIG_RCU_NOCB_CPU=y, and boot with rcu_nocbs= for those CPUs",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
         check: |case| option_wanted(case, "RCU_NOCB_CPU"),
     },
@@ -98,7 +98,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "isolcpus= and nohz_full= are unavailable, so timers, workqueues and unbound kernel \
               threads cannot be kept off a CPU at boot.",
         fix: "build with CONFIG_CPU_ISOLATION=y",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux init/Kconfig (CPU_ISOLATION)",
         check: |case| {
             // Before 4.15 it was no option.
@@ -115,7 +115,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A reader preempted by a busy real-time thread delays the grace period, and memory \
               waiting to be freed piles up until the reader runs again.",
         fix: "build with CONFIG_RCU_BOOST=y (PREEMPT_RT does by default)",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux kernel/rcu/Kconfig (RCU_BOOST)",
         check: rcu_boost,
     },
@@ -126,7 +126,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "When a per-CPU list of partial slabs overflows, the thread that is freeing empties \
               it under locks.",
         fix: "build with CONFIG_SLUB_CPU_PARTIAL=n",
-        by: &[Fixer::Rebuild],
+        by: &[Fix::Rebuild],
         source: "Linux mm/Kconfig (SLUB_CPU_PARTIAL)",
         check: |case| {
             let config = case.config()?;
@@ -145,7 +145,10 @@ pub(super) const RULES: &[Entry] = &[
         why: "A call into the firmware, such as the writing of an EFI variable, can disable \
               interrupts for an unbounded time; some calls stop all CPUs.",
         fix: "boot with efi=noruntime, or keep the efi_runtime workqueue on housekeeping CPUs",
-        by: &[Fixer::Boot],
+        by: &[
+            Fix::Tune("workqueue.queue_cpumask@*efi*=housekeeping"),
+            Fix::Boot,
+        ],
         source: "Linux Documentation/core-api/real-time/hardware.rst (EFI)",
         check: efi_runtime,
     },

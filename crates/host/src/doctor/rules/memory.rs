@@ -3,9 +3,11 @@
 
 //! What the kernel does to memory behind its users' backs.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 
-use super::super::case::{Answer, Case, Entry, evidence, fine, found, found_if, not_applicable};
+use super::super::case::{
+    Answer, Case, Entry, Fix, evidence, fine, found, found_if, not_applicable,
+};
 use super::super::parse::chosen;
 use super::NOT_APART;
 
@@ -19,7 +21,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A swapped-out page comes back from disk in milliseconds. Only locked memory is safe \
               from that.",
         fix: "swapoff -a, or lock all memory of real-time programs with mlockall(2)",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "mlock(2), swapon(8)",
         check: swap,
     },
@@ -29,7 +31,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the kernel swaps early",
         why: "It swaps out programs to cache files even when memory is not short.",
         fix: "write 10 or less to /proc/sys/vm/swappiness",
-        by: &[],
+        by: &[Fix::Tune("vm.swappiness=10")],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (swappiness)",
         check: swappiness,
     },
@@ -41,7 +43,7 @@ pub(super) const RULES: &[Entry] = &[
               interrupts the CPUs that use them.",
         fix: "write madvise or never to /sys/kernel/mm/transparent_hugepage/enabled, or boot with \
               transparent_hugepage=never",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("thp.enabled=madvise"), Fix::Boot],
         source: "Linux Documentation/admin-guide/mm/transhuge.rst",
         check: huge_pages,
     },
@@ -51,7 +53,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "page faults compact memory to get huge pages",
         why: "The faulting thread moves other pages before it continues.",
         fix: "write madvise or never to /sys/kernel/mm/transparent_hugepage/defrag",
-        by: &[],
+        by: &[Fix::Tune("thp.defrag=madvise")],
         source: "Linux Documentation/admin-guide/mm/transhuge.rst (defrag)",
         check: huge_page_defrag,
     },
@@ -62,7 +64,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The next write to a merged page is a page fault that copies it; ksmd itself uses CPU \
               time to find them.",
         fix: "write 2 to /sys/kernel/mm/ksm/run: it stops and unmerges pages",
-        by: &[],
+        by: &[Fix::Tune("ksm.run=0")],
         source: "Linux Documentation/admin-guide/mm/ksm.rst",
         check: same_page_merging,
     },
@@ -72,7 +74,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "memory is compacted proactively",
         why: "kcompactd moves pages, and each page that moves is a fault or an interrupt for its users.",
         fix: "write 0 to /proc/sys/vm/compaction_proactiveness",
-        by: &[],
+        by: &[Fix::Tune("vm.compaction_proactiveness=0")],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (compaction_proactiveness)",
         check: |case| {
             super::debugging::off(
@@ -88,7 +90,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "a node reclaims its own memory before it uses another node's",
         why: "An allocation scans and frees pages although other nodes have free ones.",
         fix: "write 0 to /proc/sys/vm/zone_reclaim_mode",
-        by: &[],
+        by: &[Fix::Tune("vm.zone_reclaim_mode=0")],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
         check: |case| {
             super::debugging::off(
@@ -104,7 +106,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "memory statistics are collected on the judged CPUs",
         why: "Every stat_interval seconds a kernel worker runs on each CPU that has counters to fold in.",
         fix: "write a larger number, such as 120, to /proc/sys/vm/stat_interval",
-        by: &[],
+        by: &[Fix::Tune("vm.stat_interval=120")],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (stat_interval)",
         check: vm_statistics,
     },

@@ -3,10 +3,10 @@
 
 //! Who may be real-time, for how long, and what else is.
 
-use punctual_model::{CpuSet, Fixer, Severity};
+use punctual_model::{CpuSet, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
 use super::super::parse::{CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, cpu_group, soft_limit};
 use super::NOT_APART;
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Entry] = &[
               of it, by default 50 ms in each second. Threads that sleep enough are unaffected.",
         fix: "write -1 to /proc/sys/kernel/sched_rt_runtime_us if a real-time thread may use a \
               whole CPU; an endless loop in it then blocks that CPU for everything else",
-        by: &[],
+        by: &[Fix::Tune("kernel.sched_rt_runtime_us=-1")],
         source: "Linux Documentation/scheduler/sched-rt-group.rst; sched(7)",
         check: throttling,
     },
@@ -35,7 +35,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "With CONFIG_RT_GROUP_SCHED the cgroup's cpu.rt_runtime_us decides about throttling, \
               whatever the sysctl says.",
         fix: "raise the sysctl first, then write the same value to /sys/fs/cgroup/cpu/cpu.rt_runtime_us",
-        by: &[],
+        by: &[Fix::Tune("cgroup.rt_runtime_us={budget}")],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
         check: group_budget,
     },
@@ -46,7 +46,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "With CONFIG_RT_GROUP_SCHED a new cgroup has a budget of 0, and SCHED_FIFO and \
               SCHED_RR are refused in it, even to root.",
         fix: "write a budget to cpu.rt_runtime_us of the group, or move the shell to the root group",
-        by: &[Fixer::Setup, Fixer::Rebuild],
+        by: &[Fix::Setup, Fix::Rebuild],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
         check: group_denied,
     },
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Since 6.12 an ordinary thread that waits behind a busy real-time thread gets the CPU \
               for up to 50 ms in each second. This matters only if real-time threads do not sleep.",
         fix: "keep ordinary threads off these CPUs, or write 0 to fair_server/cpuN/runtime in debugfs",
-        by: &[],
+        by: &[Fix::Tune("sched.fair_server_runtime_ns=0")],
         source: "Linux kernel/sched/deadline.c and debug.c (fair_server)",
         check: fair_server,
     },
@@ -70,7 +70,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "add the line `@realtime - rtprio 95` in /etc/security/limits.d and join that group, \
               or set LimitRTPRIO= in the service; a file capability would grant it to everybody \
               who may run the file",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "sched(7), getrlimit(2), limits.conf(5), capabilities(7)",
         check: priority_limit,
     },
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Entry] = &[
               then a page fault, which may wait for the disk.",
         fix: "add the line `@realtime - memlock unlimited` in /etc/security/limits.d, or set \
               LimitMEMLOCK=infinity in the service",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "mlockall(2), getrlimit(2), limits.conf(5)",
         check: memory_limit,
     },
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A thread of higher priority runs first, one of equal priority may. Only the main \
               thread of each process was checked.",
         fix: "choose priorities with them in mind, or keep them on other CPUs",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "sched(7)",
         check: other_real_time,
     },
@@ -104,7 +104,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "To see which node uses a page the kernel unmaps pages from time to time: the next \
               access is a page fault, even in locked memory, and may copy the page.",
         fix: "write 0 to /proc/sys/kernel/numa_balancing",
-        by: &[],
+        by: &[Fix::Tune("kernel.numa_balancing=0")],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
         check: numa_balancing,
     },
@@ -114,7 +114,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "every RCU grace period is expedited",
         why: "Each one interrupts every CPU that is not idle.",
         fix: "write 0 to /sys/kernel/rcu_expedited",
-        by: &[],
+        by: &[Fix::Tune("rcu.expedited=off")],
         source: "Linux Documentation/ABI/testing/sysfs-kernel-rcu_expedited; RCU/Design",
         check: |case| {
             super::debugging::off(
@@ -132,7 +132,7 @@ pub(super) const RULES: &[Entry] = &[
               interrupts the judged CPUs.",
         fix: "write 1 to /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1 (PREEMPT_RT \
               does by default)",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("rcu.normal=on"), Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (rcupdate.rcu_normal_after_boot)",
         check: rcu_normal,
     },
@@ -143,7 +143,11 @@ pub(super) const RULES: &[Entry] = &[
         why: "The kernel puts a thread to sleep when its atomic access crosses a cache line, \
               whether it is real-time or not.",
         fix: "fix the program, or write 0 to /proc/sys/kernel/split_lock_mitigate",
-        by: &[Fixer::Setup, Fixer::Boot],
+        by: &[
+            Fix::Tune("kernel.split_lock_mitigate=off"),
+            Fix::Setup,
+            Fix::Boot,
+        ],
         source: "Linux Documentation/arch/x86/buslock.rst; admin-guide/sysctl/kernel.rst",
         check: |case| {
             super::debugging::off(

@@ -3,10 +3,10 @@
 
 //! Clocks and timers.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 
 use super::super::case::{
-    Answer, Boot, Case, Entry, evidence, fine, found, found_if, not_applicable,
+    Answer, Boot, Case, Entry, Fix, evidence, fine, found, found_if, not_applicable,
 };
 use super::NOT_APART;
 use super::environment::{hypervisor, x86};
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Entry] = &[
               more, all CPUs queue for it, and the kernel reads the clock at every timer and \
               context switch.",
         fix: "write tsc to current_clocksource if it is available; if not, see tsc-unstable",
-        by: &[Fixer::Boot, Fixer::Firmware],
+        by: &[Fix::Tune("clocksource=tsc"), Fix::Boot, Fix::Firmware],
         source: "Linux Documentation/timers/timekeeping.rst",
         check: clock_source,
     },
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the clock is provided by the hypervisor",
         why: "Reading it takes the TSC plus extra arithmetic, in a loop that repeats when the host updates it.",
         fix: "write tsc to current_clocksource if it is available and the host guarantees it",
-        by: &[Fixer::Hypervisor],
+        by: &[Fix::Tune("clocksource=tsc"), Fix::Hypervisor],
         source: "Linux Documentation/virt/kvm/x86/timekeeping.rst",
         check: clock_source_virtual,
     },
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "If the counter stops in idle states or changes its rate, the kernel falls back to a \
               slow clock, at an unpredictable moment.",
         fix: "update the firmware; if the processor is known to be good, boot with tsc=reliable",
-        by: &[Fixer::Firmware, Fixer::Boot],
+        by: &[Fix::Firmware, Fix::Boot],
         source: "Linux Documentation/timers/timekeeping.rst; kernel-parameters.txt (tsc=)",
         check: tsc_unstable,
     },
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "hpet and pit are outside the processor and shared: arming them takes microseconds, \
               and one CPU has to wake the others.",
         fix: "use the local APIC timer: remove nolapic, noapictimer and hpet=force from the command line",
-        by: &[Fixer::Boot, Fixer::Firmware],
+        by: &[Fix::Boot, Fix::Firmware],
         source: "Linux Documentation/timers/highres.rst; timers/hpet.rst",
         check: clock_event,
     },
@@ -66,7 +66,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The kernel moves timers from idle CPUs to busy ones so that idle CPUs can sleep; \
               they then expire on another CPU.",
         fix: "write 0 to /proc/sys/kernel/timer_migration",
-        by: &[],
+        by: &[Fix::Tune("kernel.timer_migration=off")],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (timer_migration)",
         check: timer_migration,
     },
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "all CPUs tick at the same moment",
         why: "On machines with many CPUs they contend for the same locks, HZ times a second.",
         fix: "boot with skew_tick=1",
-        by: &[Fixer::Boot],
+        by: &[Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (skew_tick=)",
         check: skew_tick,
     },

@@ -3,9 +3,9 @@
 
 //! What records or prints while the machine should work.
 
-use punctual_model::{Fixer, Severity};
+use punctual_model::Severity;
 
-use super::super::case::{Answer, Case, Entry, evidence, fine, found, found_if};
+use super::super::case::{Answer, Case, Entry, Fix, evidence, fine, found, found_if};
 use super::scheduling::processes;
 
 const TRACING: &str = "/sys/kernel/tracing";
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Function tracers record every kernel call, latency tracers every section with \
               interrupts off; osnoise and timerlat load a CPU on purpose.",
         fix: "write nop to /sys/kernel/tracing/current_tracer",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/trace/ftrace.rst",
         check: tracer,
     },
@@ -29,7 +29,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Each event writes a record as it happens, at context switches, wake-ups and \
               interrupts, with interrupts off.",
         fix: "write 0 to /sys/kernel/tracing/events/enable",
-        by: &[Fixer::Setup],
+        by: &[Fix::Setup],
         source: "Linux Documentation/trace/events.rst; core-api/real-time/kernel-configuration.rst",
         check: trace_events,
     },
@@ -39,7 +39,11 @@ pub(super) const RULES: &[Entry] = &[
         title: "the stack tracer is on",
         why: "Every kernel function call measures the stack.",
         fix: "write 0 to /proc/sys/kernel/stack_tracer_enabled",
-        by: &[Fixer::Setup, Fixer::Boot],
+        by: &[
+            Fix::Tune("kernel.stack_tracer_enabled=off"),
+            Fix::Setup,
+            Fix::Boot,
+        ],
         source: "Linux Documentation/trace/ftrace.rst (stack trace)",
         check: |case| {
             super::debugging::off(
@@ -55,7 +59,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "system calls are audited",
         why: "With audit on, every thread takes the slow path into and out of each system call.",
         fix: "stop auditd and boot with audit=0, where policy allows it",
-        by: &[Fixer::Setup, Fixer::Boot],
+        by: &[Fix::Setup, Fix::Boot],
         source: "auditd(8), auditctl(8); kernel-parameters.txt (audit=)",
         check: audit,
     },
@@ -67,7 +71,7 @@ pub(super) const RULES: &[Entry] = &[
               off.",
         fix: "remove the serial line's console=tty* from the command line, or boot with quiet and keep the \
               first number of /proc/sys/kernel/printk low",
-        by: &[Fixer::Boot],
+        by: &[Fix::Tune("kernel.printk=1 4 1 7"), Fix::Boot],
         source: "Linux Documentation/admin-guide/serial-console.rst; sysctl/kernel.rst (printk)",
         check: serial_console,
     },

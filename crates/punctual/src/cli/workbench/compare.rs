@@ -34,9 +34,9 @@ Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 10000
 No verdict: runs of unequal length, few runs that vary far more than the others, values in steps
 that hide what matters, a group with only zeros. In JSON this is too_few_runs with the reason.
 
-Machines: --by host says which machines are not like the others, what machines differ by and what
-runs of one machine differ by, and which recorded facts an outlier has alone. --fail-on different
-exits 3 for any outlier, --fail-on worse for one that is worse than the others.
+Machines: --by host names the outliers, says how much machines and runs of one machine vary, and
+lists the recorded facts that only an outlier has. --fail-on different exits 3 for any outlier,
+--fail-on worse for one that is worse than the others.
 
 Exit status: 3 if --fail-on or --require fails; 6 if --fail-on is given and a figure
 has no verdict or too few runs; 1 if nothing can be compared; else 0, whatever the verdicts.";
@@ -59,7 +59,7 @@ pub struct CompareArgs {
     )]
     pub named: Vec<String>,
 
-    /// Compare machines with each other: all runs that are named, by their machine
+    /// Compare machines with each other: the runs given, grouped by machine
     #[arg(long, value_name = "WHAT", value_enum, help_heading = "Groups",
           conflicts_with_all = ["named", "table", "equivalence", "not_worse", "difference", "require", "unpaired", "interval", "effect", "power", "earlier"])]
     pub by: Option<By>,

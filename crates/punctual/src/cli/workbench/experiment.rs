@@ -27,7 +27,7 @@ pub enum ExperimentAction {
     Rm(ExperimentRmArgs),
     /// Show the results of an experiment: answers, effects, and best trade-offs
     Results(ExperimentResultsArgs),
-    /// Write the file of a common experiment: one knob over several values
+    /// Write an experiment file for a common case: one knob over several values
     Sweep(ExperimentSweepArgs),
 }
 

@@ -16,7 +16,7 @@ its architecture, runs the command, and is left as it was. Its runs come into th
 host=NAME: compare them with `punctual compare tag:host=a tag:host=b`.
 
   punctual fleet measure --inventory hosts.ini --become -- wakeup --duration 60s
-  punctual fleet doctor --inventory hosts.ini --hosts 'rack1:!spare' -- --fail-on severe
+  punctual fleet doctor --inventory hosts.ini --hosts 'rack1:!spare' -- --fail-on high
   punctual fleet experiment -i hosts.ini --become --file plan.toml -- run plan.toml
 
 Every host is a line of the result, also one that cannot be reached or stops answering.
@@ -36,11 +36,11 @@ pub enum FleetAction {
     Doctor(FleetArgs),
     /// Apply, show or revert tuning on each host; the undo record stays there
     Tune(FleetArgs),
-    /// Carry an experiment out on each host; the runs come into the store here
+    /// Run an experiment on each host; the runs come into the store here
     Experiment(FleetArgs),
-    /// Write out the Ansible collection that all this is made of, for playbooks of your own
+    /// Write out the Ansible collection behind these commands, for your own playbooks
     Collection {
-        /// Directory to write to, such as ~/.ansible/collections; what is there of the collection is replaced
+        /// Directory to write to, such as ~/.ansible/collections; a collection already there is replaced
         #[arg(value_name = "DIR", value_parser = path())]
         dir: PathBuf,
     },
@@ -50,7 +50,7 @@ pub enum FleetAction {
 #[derive(Args, Debug)]
 #[command(after_long_help = FLEET_HELP)]
 pub struct FleetArgs {
-    /// Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you
+    /// Ansible inventory. It is code, as a playbook is: root accepts only a file that root or you own
     #[arg(long, short = 'i', value_name = "FILE", value_parser = path())]
     pub inventory: PathBuf,
 
@@ -62,16 +62,16 @@ pub struct FleetArgs {
     #[arg(long, short = 'b')]
     pub r#become: bool,
 
-    /// Let one host run the command at a time [default: all at once, as many as --forks]
+    /// Run the command on one host at a time [default: on as many as --forks]
     #[arg(long)]
     pub serial: bool,
 
-    /// Hosts that are served at the same time
+    /// Number of hosts to work on at the same time
     #[arg(long, value_name = "N", default_value_t = 25,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub forks: u32,
 
-    /// Look at the hosts and run nothing: architecture, room, privilege
+    /// Only check the hosts: architecture, free space, privilege
     #[arg(long)]
     pub check: bool,
 
@@ -95,11 +95,11 @@ pub struct FleetArgs {
     #[arg(long, value_name = "FILE", value_parser = path())]
     pub file: Vec<PathBuf>,
 
-    /// Give a host up when its command takes longer than this [default: never]
+    /// Give up on a host whose command takes longer than this [default: never]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub timeout: Option<Nanos>,
 
-    /// The most that a host may send
+    /// Maximum size of a host's result
     #[arg(
         long,
         value_name = "SIZE",
@@ -116,7 +116,7 @@ pub struct FleetArgs {
     #[arg(long, short = 'q')]
     pub quiet: bool,
 
-    /// What follows the verb on each host
+    /// Arguments of the verb on each host
     #[arg(last = true, value_name = "ARGUMENT")]
     pub arguments: Vec<String>,
 }

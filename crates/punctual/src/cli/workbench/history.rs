@@ -19,9 +19,9 @@ a directory of such directories, or the JSON of `measure --json`; several, also 
 Series: only runs of one machine, measured in one way, are compared with each other; what else
 differs, such as the kernel, is named next to a change. --ignore FACT puts series together.
 
-A change: the level of a figure is different from some run on. For each the page says where it may
-have come, how large it is, and in which recorded facts the runs before and after it differ. At
-least 10 runs are needed; a change shows with the third run after it at the earliest.
+A change: a figure has another level from some run on. For each, the output says between which runs
+it came, how large it is, and which recorded facts differ before and after it. At least 10 runs are
+needed; a change shows with the third run after it at the earliest.
 
 Exit status: 3 if --fail-on finds a new change; 6 if --fail-on is given and a figure has too few runs
 or no verdict; 1 if there is no series at all; else 0, whatever changed.";
@@ -34,7 +34,7 @@ pub struct HistoryArgs {
     #[arg(required = true, value_name = "RUNS")]
     pub what: Vec<String>,
 
-    /// What a change may lie between: any two runs, two commits (tag `commit`), kernels, or days in UTC
+    /// Locate a change between two runs, commits (tag `commit`), kernels, or days in UTC
     #[arg(long, value_name = "WHAT", default_value = "run",
           value_parser = super::one_of(By::ALL, By::name))]
     pub by: By,
@@ -44,7 +44,7 @@ pub struct HistoryArgs {
     #[arg(long, short = 'm', value_name = "FIGURE")]
     pub metric: Vec<Metrics>,
 
-    /// A fact that does not keep series apart, such as `machine` or `duration` (also comma-separated)
+    /// Keep runs in one series even if they differ in this fact, such as `machine` or `duration` (also comma-separated)
     #[arg(long, value_name = "FACT", value_delimiter = ',', value_parser = fact)]
     pub ignore: Vec<String>,
 

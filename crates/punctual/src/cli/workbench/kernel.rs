@@ -24,7 +24,7 @@ pub enum KernelAction {
     LatencyTest(LatencyTestArgs),
     /// From the source to the verdict: fetch, patch, configure, build, boot, and compare a stock and a real-time kernel
     Rt(Box<KernelRtArgs>),
-    /// Write the initial RAM file system that guests boot with, to boot it another way
+    /// Write the initial RAM file system of guests to a file, to boot it yourself
     Initramfs(InitramfsArgs),
     /// Boot a kernel once on this machine, which then falls back to its own by itself; or undo that
     InstallOnce(Box<InstallOnceArgs>),

@@ -23,7 +23,7 @@ pub enum KernelSourceAction {
     },
     /// Remove sources, images and builds from the store
     Rm {
-        /// Their names
+        /// Names of sources, images and builds
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },

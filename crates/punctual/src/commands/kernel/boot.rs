@@ -9,7 +9,7 @@ use std::path::Path;
 
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Machine;
-use punctual_kernel::guest::{Job, checks};
+use punctual_kernel::guest::{Fault, Job, checks};
 use punctual_model::{Check, GUEST_BOOT_FORMAT, GuestBoot, Nanos};
 use punctual_report::document::Document;
 
@@ -24,7 +24,8 @@ use crate::signals::StopRequest;
 /// Boots the kernel, and says what it found.
 pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, CliError> {
     let target = target(&kernel_store::image(home, &args.kernel), &args.guest)?;
-    let boot = visited(&target, args, &StopRequest::on_signals()?)?;
+    let stop = StopRequest::on_signals()?;
+    let boot = visited(&target, args.log.as_deref(), args.fault, &stop)?;
     output::show(&boot, args.json, Document::of_guest_boot)?;
     Ok(match boot.valid {
         true => Exit::Fine,
@@ -32,10 +33,11 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, Cl
     })
 }
 
-/// Boots `target`, and judges what it says.
+/// Boots `target`, which fails as `fault` says, keeps its log, and judges what it says.
 pub(super) fn visited(
     target: &GuestTarget,
-    args: &KernelBootArgs,
+    log: Option<&Path>,
+    fault: Option<Fault>,
     stop: &StopRequest,
 ) -> Result<GuestBoot, CliError> {
     let architecture = guests::architecture(&target.kernel)?;
@@ -46,9 +48,9 @@ pub(super) fn visited(
     });
     let design = host.design(target, machine);
     let mut job = Job::of(Vec::new());
-    job.fault = args.fault;
+    job.fault = fault;
     let visit = host.visit(target, &design, &job, &stop.flag())?;
-    if let Some(path) = &args.log {
+    if let Some(path) = log {
         keep(path, &visit.booted.console)?;
     }
     // A smoke test of the kernel: no latency is claimed, so no machine is wrong.
@@ -75,7 +77,7 @@ pub(super) fn visited(
 }
 
 /// Returns the guest that the options describe.
-pub(super) fn target(kernel: &Path, options: &GuestOptions) -> Result<GuestTarget, CliError> {
+fn target(kernel: &Path, options: &GuestOptions) -> Result<GuestTarget, CliError> {
     let target = GuestTarget {
         machine: match (options.virtual_time, options.machine) {
             (true, _) => Some(Machine::Virtual),

@@ -28,7 +28,15 @@ use crate::signals::StopRequest;
 pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, CliError> {
     let stock = kernel_store::open(home)?;
     let stop = StopRequest::on_signals()?;
-    let report = built(&stock, args, &stop)?;
+    let source = kernel_store::find(&stock, &args.source)?;
+    let manner = Manner {
+        jobs: args.jobs,
+        ccache: !args.no_ccache,
+        package: args.package,
+        anyway: args.anyway,
+        quiet: args.quiet,
+    };
+    let report = built(&stock, &source, orders(args, &source), manner, &stop)?;
     show(&report, args.json, Document::of_kernel_builds)?;
     if !args.json && is_complete(&report) {
         print(&how_to_boot(&report.builds, &args.matrix))?;
@@ -45,22 +53,37 @@ pub(super) fn is_complete(report: &BuildReport) -> bool {
     report.builds.iter().all(|b| b.end == BuildEnd::Complete)
 }
 
-/// Builds what the options ask for, or goes on with it.
+/// How kernels are built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// Compilers at a time, if not one a CPU.
+    pub(super) jobs: Option<u16>,
+    /// With the cache of the compiler, where there is one.
+    pub(super) ccache: bool,
+    /// With Debian's packages.
+    pub(super) package: bool,
+    /// Even if options differ from what was asked.
+    pub(super) anyway: bool,
+    /// Without progress.
+    pub(super) quiet: bool,
+}
+
+/// Builds each configuration of `source` under its name, or goes on with it.
 pub(super) fn built(
     stock: &KernelStore,
-    args: &KernelBuildArgs,
+    source: &FoundSource,
+    orders: Vec<(String, Wish)>,
+    manner: Manner,
     stop: &StopRequest,
 ) -> Result<BuildReport, CliError> {
-    let source = kernel_store::find(stock, &args.source)?;
     let mut report = BuildReport {
         format: KERNEL_BUILD_FORMAT.to_owned(),
         builds: Vec::new(),
     };
-    let orders = orders(args, &source);
-    let mut shown = Shown::new(args.quiet, stop, orders.len());
+    let mut shown = Shown::new(manner.quiet, stop, orders.len());
     for (name, wish) in orders {
         shown.begin(&name, &source.tree.version);
-        let built = one(stock, args, &source, name, &wish, (stop, &shown))?;
+        let built = one(stock, source, name, &wish, manner, (stop, &shown))?;
         let end = built.end;
         report.builds.push(built);
         if end != BuildEnd::Complete {
@@ -125,10 +148,10 @@ fn stem(source: &FoundSource) -> String {
 
 fn one(
     stock: &KernelStore,
-    args: &KernelBuildArgs,
     source: &FoundSource,
     name: String,
     wish: &Wish,
+    manner: Manner,
     (stop, shown): (&StopRequest, &Shown),
 ) -> Result<BuiltKernel, CliError> {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -140,10 +163,10 @@ fn one(
         ),
         tree: &source.tree,
         wish,
-        jobs: args.jobs.map_or_else(cpus, usize::from),
-        ccache: !args.no_ccache,
-        package: args.package,
-        anyway: args.anyway,
+        jobs: manner.jobs.map_or_else(cpus, usize::from),
+        ccache: manner.ccache,
+        package: manner.package,
+        anyway: manner.anyway,
         timestamp: Timestamp::from_second(seconds)
             .unwrap_or_default()
             .to_string(),

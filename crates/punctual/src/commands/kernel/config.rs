@@ -39,7 +39,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelConfigArgs) -> Result<Exit, 
         }) => check(&stock, config, *all, *fail_on, *json),
         Some(KernelConfigAction::Diff { a, b, json }) => diff(&stock, a, b, *json),
         None if args.list => {
-            print(&fragments())?;
+            print(&output::written(&fragments()))?;
             Ok(Exit::Fine)
         }
         None => make(&stock, args),
@@ -144,21 +144,15 @@ fn make(stock: &KernelStore, args: &KernelConfigArgs) -> Result<Exit, CliError> 
     })
 }
 
-fn fragments() -> String {
-    let mut text = String::new();
-    for (title, list) in [
-        ("--model", MODELS),
-        ("--with", WITH),
-        ("--without", WITHOUT),
-    ] {
-        text.push_str(title);
-        text.push('\n');
-        let lines = list.iter().map(|builtin: &Builtin| {
-            format!("  {:<17} {}\n", builtin.name, builtin.fragment().about)
-        });
-        text.extend(lines);
-    }
-    text
+fn fragments() -> Document {
+    let row = |of: &Builtin| (of.name.to_owned(), of.fragment().about);
+    let list = |list: &[Builtin]| list.iter().map(row).collect();
+    let lists = [
+        ("", ["<--model", "<About"], list(MODELS)),
+        ("", ["<--with", "<About"], list(WITH)),
+        ("", ["<--without", "<About"], list(WITHOUT)),
+    ];
+    Document::of_names("Fragments", lists)
 }
 
 fn diff(stock: &KernelStore, a: &str, b: &str, json: bool) -> Result<Exit, CliError> {

@@ -249,7 +249,13 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
     let what = wanted(&args.what)?;
     let stock = open(home)?;
     let stop = StopRequest::on_signals()?;
-    let fetched = fetched(&stock, &what, args, &stop)?;
+    let fetched = fetched(
+        &stock,
+        (&args.what, &what),
+        args.name.clone(),
+        args.sha256.clone(),
+        &stop,
+    )?;
     let mut list = KernelStock {
         format: punctual_model::KERNEL_STOCK_FORMAT.to_owned(),
         directory: listed(&stock)?.directory,
@@ -271,20 +277,18 @@ pub(super) fn wanted(what: &str) -> Result<WantedSource, CliError> {
     WantedSource::parse(what).map_err(|err| CliError::usage(err.to_string()))
 }
 
-/// Fetches what the options name, which is `what`.
+/// Fetches `what`, which `word` names, as `name` if there is one, and only if it has the checksum.
 pub(super) fn fetched(
     stock: &KernelStore,
-    what: &WantedSource,
-    args: &KernelFetchArgs,
+    (word, what): (&str, &WantedSource),
+    name: Option<String>,
+    sha256: Option<String>,
     stop: &StopRequest,
 ) -> Result<Fetched, CliError> {
-    let options = Options {
-        name: args.name.clone(),
-        sha256: args.sha256.clone(),
-        at: now(),
-    };
+    let at = now();
+    let options = Options { name, sha256, at };
     if std::io::stderr().is_terminal() {
-        remark(&format!("Fetching {} ...", args.what));
+        remark(&format!("Fetching {word} ..."));
     }
     let fetched = source::fetch(stock, what, &options, &|| stop.is_set());
     fetched.map_err(|err| {
@@ -301,7 +305,7 @@ pub(super) fn fetched(
             _ => None,
         };
         let usage = matches!(err, FetchError::Unverified { .. });
-        let error = failed(&format!("fetch {}", args.what), err);
+        let error = failed(&format!("fetch {word}"), err);
         let error = if usage {
             error.exiting(Exit::Usage)
         } else {

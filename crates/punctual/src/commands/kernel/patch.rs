@@ -20,7 +20,12 @@ use crate::signals::StopRequest;
 pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, CliError> {
     let stock = kernel_store::open(home)?;
     let stop = StopRequest::on_signals()?;
-    let report = put_in(&stock, args, &stop)?;
+    let limits = Limits {
+        fuzz: args.fuzz,
+        leave_out: args.leave_out,
+        trial: args.dry_run,
+    };
+    let report = put_in(&stock, &args.source, &args.series, limits, &stop)?;
     show(&report, args.json, Document::of_patched)?;
     Ok(if fails(&report) && !args.leave_out {
         Exit::Failed
@@ -35,28 +40,25 @@ pub(super) fn fails(report: &PatchReport) -> bool {
     patches.any(|patch| patch.outcome == PatchOutcome::Fails)
 }
 
-/// Tries the series, puts it in where it applies, and notes that in the store.
+/// Tries the series on `source`, puts it in where it applies, and notes that in the store.
 pub(super) fn put_in(
     stock: &KernelStore,
-    args: &KernelPatchArgs,
+    source: &Path,
+    series: &Path,
+    limits: Limits,
     stop: &StopRequest,
 ) -> Result<PatchReport, CliError> {
-    let mut source = kernel_store::find(stock, &args.source)?;
+    let mut found = kernel_store::find(stock, source)?;
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
-    let series = Series::read(&args.series, scratch.path(), &|| stop.is_set())
-        .map_err(|err| failed(&format!("read the series {}", args.series.display()), err))?;
-    let limits = Limits {
-        fuzz: args.fuzz,
-        leave_out: args.leave_out,
-        trial: args.dry_run,
-    };
-    let report = patch::apply(&source.tree.path, &series, limits)
-        .map_err(|err| failed(&format!("patch {}", args.source.display()), err))?;
+    let series = Series::read(series, scratch.path(), &|| stop.is_set())
+        .map_err(|err| failed(&format!("read the series {}", series.display()), err))?;
+    let report = patch::apply(&found.tree.path, &series, limits)
+        .map_err(|err| failed(&format!("patch {}", source.display()), err))?;
     let in_tree = matches!(
         report.result,
         PatchedTree::Patched | PatchedTree::PatchedInPart
     );
-    if in_tree && let Some(known) = &mut source.known {
+    if in_tree && let Some(known) = &mut found.known {
         let names = |outcome| {
             let patches = report.patches.iter().filter(move |p| p.outcome == outcome);
             patches.map(|p| p.name.clone()).collect()

@@ -5,8 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use punctual_kernel::config::configure;
+use punctual_kernel::GuestTarget;
+use punctual_kernel::boot::Machine;
+use punctual_kernel::config::{Wish, configure};
 use punctual_kernel::guest::Model;
+use punctual_kernel::latency_test::{Baseline, Common};
+use punctual_kernel::patch::Limits;
 use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
 use punctual_model::{
     BandVerdict, Check, KernelModel, Nanos, PatchOutcome, PatchResult, RtStepKind,
@@ -15,12 +19,9 @@ use punctual_sys::SysRoot;
 
 use super::super::{boot, build, config, kernel_store, latency_test, patch};
 use super::Run;
-use crate::cli::{
-    GuestOptions, JobsArgs, KernelBootArgs, KernelBuildArgs, KernelConfigWish, KernelFetchArgs,
-    KernelPatchArgs, LatencyTestArgs, MachineArg,
-};
 use crate::error::CliError;
 use kernel_store::{FoundSource, failed};
+use latency_test::Test;
 
 /// Time after which a boot is given up, by this machine's clock.
 const BOOT_LIMIT: Nanos = Nanos::from_secs(600);
@@ -100,13 +101,9 @@ impl Run<'_> {
         let default = || format!("linux-source-{}", self.args.linux);
         let word = self.args.source.clone().unwrap_or_else(default);
         let wanted = self.wanted(&word)?;
-        let fetch = KernelFetchArgs {
-            what: word,
-            name: Some(name.clone()),
-            sha256: self.args.sha256.clone(),
-            json: false,
-        };
-        match kernel_store::fetched(&self.stock, &wanted, &fetch, &self.stop)? {
+        let (named, sha256) = (Some(name.clone()), self.args.sha256.clone());
+        let what = (word.as_str(), &wanted);
+        match kernel_store::fetched(&self.stock, what, named, sha256, &self.stop)? {
             Fetched::Source(source) => {
                 if let Err(err) = self.is_of_version(&source.version) {
                     // Of a wrong one nothing is to be found the next time.
@@ -159,29 +156,24 @@ impl Run<'_> {
         )
     }
 
-    fn wish(&self, model: KernelModel) -> KernelConfigWish {
-        KernelConfigWish {
+    fn wish(&self, model: KernelModel) -> Wish {
+        Wish {
             model: Some(model),
-            ..self.args.wish.clone()
+            ..config::wish(&self.args.wish)
         }
     }
 
     fn build(&self, kernel: &str, model: KernelModel) -> Result<String, CliError> {
         let name = self.build_name(kernel);
-        let args = KernelBuildArgs {
-            source: self.source_name().into(),
-            name: Some(name.clone()),
-            wish: self.wish(model),
-            matrix: Vec::new(),
+        let manner = build::Manner {
             jobs: self.args.jobs,
-            no_ccache: self.args.no_ccache,
+            ccache: !self.args.no_ccache,
             package: false,
-            build_test: None,
             anyway: self.args.anyway,
             quiet: self.args.quiet || self.args.json,
-            json: false,
         };
-        let report = build::built(&self.stock, &args, &self.stop)?;
+        let orders = vec![(name.clone(), self.wish(model))];
+        let report = build::built(&self.stock, &self.find()?, orders, manner, &self.stop)?;
         let Some(built) = report
             .builds
             .first()
@@ -236,15 +228,13 @@ impl Run<'_> {
             // Applied before this program was stopped.
             return Ok(applied(done.applied.len(), done.left_out.len()));
         }
-        let args = KernelPatchArgs {
-            source: self.source_name().into(),
-            series: series.clone(),
-            dry_run: false,
-            leave_out: self.args.leave_out,
+        let limits = Limits {
             fuzz: self.args.fuzz,
-            json: false,
+            leave_out: self.args.leave_out,
+            trial: false,
         };
-        let report = patch::put_in(&self.stock, &args, &self.stop)?;
+        let source = self.source_name();
+        let report = patch::put_in(&self.stock, source.as_ref(), series, limits, &self.stop)?;
         if patch::fails(&report) && !self.args.leave_out {
             let failing = report
                 .patches
@@ -260,7 +250,7 @@ impl Run<'_> {
             );
             let hint = format!(
                 "`punctual kernel patch {} {} --dry-run` shows the hunks; --fuzz lets their context differ",
-                self.source_name(),
+                source,
                 series.display()
             );
             return Err(CliError::failed_to(format!("apply {}", series.display()))
@@ -281,11 +271,10 @@ impl Run<'_> {
         let found = self.find()?;
         let scratch =
             tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
-        let wish = config::wish(&self.wish(KernelModel::Rt));
         let made = configure(
             &found.tree,
             scratch.path(),
-            &wish,
+            &self.wish(KernelModel::Rt),
             &SysRoot::live(),
             &|| self.stop.is_set(),
         );
@@ -309,30 +298,15 @@ impl Run<'_> {
         ))
     }
 
-    fn guest(&self) -> GuestOptions {
-        GuestOptions {
-            virtual_time: true,
-            machine: MachineArg::Auto,
-            append: Vec::new(),
-            model: Some(Model::Rt),
-            cpus: 1,
-            memory: punctual_model::Bytes::new(512 << 20),
-            seed: 1,
-            time_limit: BOOT_LIMIT,
-        }
-    }
-
     fn boot(&mut self) -> Result<String, CliError> {
-        let args = KernelBootArgs {
-            kernel: self.build_name("rt").into(),
-            guest: self.guest(),
-            log: None,
-            json: false,
-            fault: None,
+        let image = kernel_store::image(self.home, self.build_name("rt").as_ref());
+        let target = GuestTarget {
+            machine: Some(Machine::Virtual),
+            model: Some(Model::Rt),
+            time_limit: BOOT_LIMIT,
+            ..GuestTarget::of(image)
         };
-        let image = kernel_store::image(self.home, &args.kernel);
-        let target = boot::target(&image, &args.guest)?;
-        let found = boot::visited(&target, &args, &self.stop)?;
+        let found = boot::visited(&target, None, None, &self.stop)?;
         let failed: Vec<&Check> = found
             .checks
             .iter()
@@ -364,30 +338,26 @@ impl Run<'_> {
             ),
             false => format!("stock={}", self.build_name("stock")),
         };
-        let args = LatencyTestArgs {
-            kernels: vec![stock, format!("rt={}", self.build_name("rt"))],
-            baseline: Some("stock".to_owned()),
-            model: Vec::new(),
-            load: self.args.load.clone(),
-            idle: false,
+        let kernels = [stock, format!("rt={}", self.build_name("rt"))];
+        let rows = latency_test::rows(self.home, &kernels, &[])?;
+        let test = Test {
+            baseline: Some(Baseline::find("stock", &rows).map_err(latency_test::refused)?),
+            rows,
+            loads: latency_test::loads(&self.args.load, false)?,
             seeds: self.args.seeds,
             samples: self.args.samples,
             interval: Nanos::from_millis(1),
-            append: Vec::new(),
-            tolerance: None,
-            fail_on: None,
-            jobs: JobsArgs {
-                jobs: self.args.jobs.map(usize::from),
+            common: Common {
+                append: Vec::new(),
+                time_limit: BOOT_LIMIT,
             },
-            time_limit: BOOT_LIMIT,
+            tolerance: 0.0,
+            jobs: self.args.jobs.map(usize::from),
             resume: self.flow.experiment.clone(),
-            output: None,
-            junit: None,
-            json: false,
             quiet: self.args.quiet || self.args.json,
         };
         let (home, stop) = (self.home, self.stop.clone());
-        let tested = latency_test::tested(home, &args, stop, |name| {
+        let tested = test.carry_out(home, stop, |name| {
             self.flow.experiment = Some(name.to_owned());
             self.keep()
         });

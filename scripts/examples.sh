@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+#
+# examples.sh [NAME...]: makes the pages of docs/examples again, or those that are named (wakeup, compare, instruments, assess,
+# experiment, virtual-time, studies, watch-jackd), with the program that `make build` made. As root, on a machine that does nothing
+# else: 20 minutes in all. It needs fio, jackd, QEMU and the kernel images of scripts/kernel-images.sh.
+#
+# PUNCTUAL names another program, EXAMPLES_HOME a directory for the runs, which otherwise go when it ends.
+set -eu
+
+cd "$(dirname "$0")/.."
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+punctual=${PUNCTUAL:-$target/$(scripts/host-triple.sh)/release/punctual}
+kernels=$target/kernels
+out=$(pwd)/docs/examples
+if [ -n "${EXAMPLES_HOME:-}" ]; then
+    PUNCTUAL_HOME=$EXAMPLES_HOME
+else
+    PUNCTUAL_HOME=$(mktemp -d)
+    trap 'rm -rf "$PUNCTUAL_HOME"' EXIT
+fi
+export PUNCTUAL_HOME
+
+# measure NAME ARGUMENTS...: a run of that name. A run that is not valid is no example.
+measure() {
+    name=$1
+    shift
+    "$punctual" measure "$@" --name "$name" --quiet >/dev/null
+}
+
+# page NAME TITLE WHAT...: the page of that name.
+page() {
+    name=$1
+    title=$2
+    shift 2
+    "$punctual" report "$@" --force --title "$title" -o "$out/$name.html"
+}
+
+wakeup() {
+    measure one wakeup --duration 30s
+    page wakeup 'One run of wakeup' one
+}
+
+compare() {
+    for turn in 1 2 3 4 5 6 7 8; do
+        measure "idle-$turn" wakeup --duration 5s
+        measure "busy-$turn" wakeup --duration 5s --load kernel
+    done
+    page compare 'Idle against the load kernel, eight runs each' --compare 'idle-*' 'busy-*'
+}
+
+instruments() {
+    measure irq irq --duration 20s
+    measure noise noise --duration 10s
+    measure ipc ipc --duration 30s
+    measure pi pi --duration 30s
+    measure release release --duration 10s
+    measure deadline deadline --duration 10s --duty 80%
+    measure linpack linpack
+    measure memory memory
+    measure io io --directory "$PUNCTUAL_HOME"
+    page instruments 'Every other instrument' irq noise ipc pi release deadline linpack memory io
+    # The chart of the README.
+    charts=$(mktemp -d)
+    "$punctual" report irq --svg "$charts" -o "$charts/page.html"
+    cp "$charts"/*phase*.svg "$out/irq-phases.svg"
+    rm -rf "$charts"
+}
+
+assess() {
+    "$punctual" assess --quiet --json >"$PUNCTUAL_HOME/assess.json"
+    page assess 'This machine in a minute' "$PUNCTUAL_HOME/assess.json"
+}
+
+experiment() {
+    cat >"$PUNCTUAL_HOME/intervals.toml" <<'END'
+name = "intervals"
+compare = ["p50", "p99", "max"]
+seed = 7
+
+[[measure]]
+instrument = "wakeup"
+options = { duration = "3s" }
+
+[[factor]]
+name = "interval"
+option = "interval"
+levels = ["250us", "500us", "1ms", "2ms"]
+
+[[factor]]
+name = "load"
+load = true
+levels = { idle = "none", busy = "cpu:1" }
+
+[stop]
+blocks = 10
+END
+    "$punctual" experiment run "$PUNCTUAL_HOME/intervals.toml" --quiet
+    page experiment 'Wake-ups at four intervals, idle and under a load' intervals
+}
+
+virtual_time() {
+    for seed in 1 2 3 4 5 6; do
+        for kernel in none=vmlinuz-dynamic,append=preempt=none rt=vmlinuz-rt; do
+            measure "${kernel%%=*}-$seed" wakeup --target "guest:$kernels/${kernel#*=},virtual-time,seed=$seed" \
+                --samples 300 --interval 1ms --load printk:1000 --allow-console
+        done
+    done
+    page virtual-time 'Debian 6.1 without preemption and with PREEMPT_RT, in virtual time' --compare 'none-*' 'rt-*'
+}
+
+studies() {
+    "$punctual" study run all --quick --quiet --force -o "$out/studies.html"
+}
+
+watch_jackd() {
+    "$punctual" watch --quiet --name jackd --duration 60s --load kernel -- jackd -R -P 70 -d dummy -r 48000 -p 64 >/dev/null
+    page watch-jackd 'JACK, watched for a minute under the load kernel' jackd
+}
+
+[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment virtual-time studies watch-jackd
+for name; do
+    printf '==> %s\n' "$name"
+    case $name in
+    wakeup | compare | instruments | assess | experiment | studies) "$name" ;;
+    virtual-time) virtual_time ;;
+    watch-jackd) watch_jackd ;;
+    *) printf 'Error: there is no example %s\n' "$name" >&2 && exit 2 ;;
+    esac
+done
