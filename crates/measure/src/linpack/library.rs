@@ -152,7 +152,7 @@ impl Solver {
         match self.program.answer(frame, progress) {
             Answer::Stopped => Ok(None),
             Answer::End => Err(failed(format!("{} ended it", self.kind.name()))),
-            Answer::Line(line) => serde_json::from_str(&line)
+            Answer::Line(line) => serde_json::from_slice(line.as_bytes())
                 .map(Some)
                 .map_err(|err| failed(format!("gave an answer that cannot be parsed: {err}"))),
         }

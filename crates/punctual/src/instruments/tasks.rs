@@ -141,7 +141,7 @@ fn most_urgent(check: &TasksCheck) -> Policy {
 
 fn plan(home: Option<&Path>, args: &TasksArgs) -> Result<TasksPlan, CliError> {
     if let Some(json) = &args.analysed {
-        return serde_json::from_str(json).map_err(|err| {
+        return serde_json::from_slice(json.as_bytes()).map_err(|err| {
             CliError::usage("--analysed: not a task set with its analysis").because(err)
         });
     }

@@ -43,7 +43,7 @@ const COLOUR: [&str; COLOURS] = [
 const DASH: [&str; DASHES] = ["", "6 3", "2 3", "8 3 2 3"];
 
 /// The look, in a file of its own; the page has its own rules for the same classes.
-const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
+pub(super) const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
 .t{font-size:14px;font-weight:bold}.n,.k{fill:#555}.w{fill:#b00020;font-weight:bold}\
 .o{fill:#fff;stroke:none}.g{stroke:#e3e3e3}.h{stroke:#f1f1f1}.a{stroke:#777}.m{stroke:#b00020;stroke-dasharray:5 3}.mt{fill:#b00020}";
 
