@@ -343,6 +343,7 @@ mod tests {
         Plan {
             format: PLAN_FORMAT.to_owned(),
             name: "x".to_owned(),
+            as_written: false,
             seed: 1,
             factors: Vec::new(),
             cells: vec![Vec::new()],

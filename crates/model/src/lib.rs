@@ -117,7 +117,7 @@ pub use study::{
     PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyCurve, StudyCurves,
     StudyDirection, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPaperRow, StudyPart,
     StudyPicture, StudyPlace, StudyPoint, StudyReport, StudyResult, StudyRow, StudySkipped,
-    StudyStep,
+    StudySolver, StudyStep,
 };
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,

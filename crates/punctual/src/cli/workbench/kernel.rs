@@ -92,6 +92,10 @@ pub struct GuestOptions {
     )]
     pub memory: Bytes,
 
+    /// Number of nodes among which CPUs and memory are divided: topology only, all memory is equally far
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Guest")]
+    pub nodes: u32,
+
     /// Seed of the guest's random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Guest")]
     pub seed: u64,
