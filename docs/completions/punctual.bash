@@ -277,8 +277,14 @@ _punctual() {
             punctual__subcmd__help__subcmd__kernel,initramfs)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__initramfs"
                 ;;
+            punctual__subcmd__help__subcmd__kernel,install)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__install"
+                ;;
             punctual__subcmd__help__subcmd__kernel,install-once)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__install__subcmd__once"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,installed)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__installed"
                 ;;
             punctual__subcmd__help__subcmd__kernel,latency-test)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__latency__subcmd__test"
@@ -300,6 +306,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__kernel,status)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__status"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,uninstall)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__uninstall"
                 ;;
             punctual__subcmd__help__subcmd__kernel__subcmd__config,check)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__config__subcmd__check"
@@ -442,8 +451,14 @@ _punctual() {
             punctual__subcmd__kernel,initramfs)
                 cmd="punctual__subcmd__kernel__subcmd__initramfs"
                 ;;
+            punctual__subcmd__kernel,install)
+                cmd="punctual__subcmd__kernel__subcmd__install"
+                ;;
             punctual__subcmd__kernel,install-once)
                 cmd="punctual__subcmd__kernel__subcmd__install__subcmd__once"
+                ;;
+            punctual__subcmd__kernel,installed)
+                cmd="punctual__subcmd__kernel__subcmd__installed"
                 ;;
             punctual__subcmd__kernel,latency-test)
                 cmd="punctual__subcmd__kernel__subcmd__latency__subcmd__test"
@@ -465,6 +480,9 @@ _punctual() {
                 ;;
             punctual__subcmd__kernel,status)
                 cmd="punctual__subcmd__kernel__subcmd__status"
+                ;;
+            punctual__subcmd__kernel,uninstall)
+                cmd="punctual__subcmd__kernel__subcmd__uninstall"
                 ;;
             punctual__subcmd__kernel__subcmd__config,check)
                 cmd="punctual__subcmd__kernel__subcmd__config__subcmd__check"
@@ -505,8 +523,14 @@ _punctual() {
             punctual__subcmd__kernel__subcmd__help,initramfs)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__initramfs"
                 ;;
+            punctual__subcmd__kernel__subcmd__help,install)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__install"
+                ;;
             punctual__subcmd__kernel__subcmd__help,install-once)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__install__subcmd__once"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,installed)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__installed"
                 ;;
             punctual__subcmd__kernel__subcmd__help,latency-test)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__latency__subcmd__test"
@@ -528,6 +552,9 @@ _punctual() {
                 ;;
             punctual__subcmd__kernel__subcmd__help,status)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__status"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,uninstall)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__uninstall"
                 ;;
             punctual__subcmd__kernel__subcmd__help__subcmd__config,check)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__config__subcmd__check"
@@ -2237,7 +2264,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel)
-            opts="boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect"
+            opts="boot latency-test rt initramfs install-once install installed uninstall status fetch list rm patch config build rebase bisect"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2362,7 +2389,35 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__install__subcmd__once)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__installed)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2461,6 +2516,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__uninstall)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3187,7 +3256,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel)
-            opts="-h -V --home --help --version boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help"
+            opts="-h -V --home --help --version boot latency-test rt initramfs install-once install installed uninstall status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3543,7 +3612,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help)
-            opts="boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help"
+            opts="boot latency-test rt initramfs install-once install installed uninstall status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3682,7 +3751,35 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__help__subcmd__install__subcmd__once)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__installed)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3794,6 +3891,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__uninstall)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__initramfs)
             opts="-o -h -V --output --file --whole --arch --uncompressed --force --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -3814,6 +3925,48 @@ _punctual() {
                     return 0
                     ;;
                 --arch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__install)
+            opts="-h -V --modules --config --system-map --initrd --no-initrd --default --dry-run --yes --json --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --modules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --system-map)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --initrd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3863,6 +4016,32 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__installed)
+            opts="-h -V --json --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --state)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4156,6 +4335,32 @@ _punctual() {
             ;;
         punctual__subcmd__kernel__subcmd__status)
             opts="-h -V --confirm --unit --json --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__uninstall)
+            opts="-h -V --yes --state --root --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5959,7 +6164,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__watch)
-            opts="-D -c -q -p -h -V --pid --comm --threads --deadline --cycle-at --duration --raw --buffer --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --tune --target --set --isolate --home --help --version"
+            opts="-D -c -q -p -h -V --pid --comm --threads --deadline --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5995,6 +6200,10 @@ _punctual() {
                     ;;
                 --buffer)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stacks)
+                    COMPREPLY=($(compgen -W "off user all" -- "${cur}"))
                     return 0
                     ;;
                 --statistics)
@@ -6366,11 +6575,11 @@ _punctual() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-text oslat-json jitterdebugger-json jitterdebugger-raw rteval phoronix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-text oslat-json jitterdebugger-json jitterdebugger-raw rteval phoronix latmus xenomai-latency" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-text oslat-json jitterdebugger-json jitterdebugger-raw rteval phoronix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-text oslat-json jitterdebugger-json jitterdebugger-raw rteval phoronix latmus xenomai-latency" -- "${cur}"))
                     return 0
                     ;;
                 --unit)
@@ -7711,7 +7920,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-D -c -q -p -h -V --tune --target --set --isolate --pid --comm --threads --deadline --cycle-at --duration --raw --buffer --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --home --help --version"
+            opts="-D -c -q -p -h -V --tune --target --set --isolate --pid --comm --threads --deadline --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7763,6 +7972,10 @@ _punctual() {
                     ;;
                 --buffer)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stacks)
+                    COMPREPLY=($(compgen -W "off user all" -- "${cur}"))
                     return 0
                     ;;
                 --statistics)
