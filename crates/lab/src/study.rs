@@ -268,6 +268,9 @@ pub struct Question {
     /// In which direction the work says that the levels differ from the base.
     #[serde(default)]
     pub claim: Claim,
+    /// Figures that the work says are the same, whatever the claim is of the others.
+    #[serde(default)]
+    pub same: Vec<String>,
     /// The smallest difference that matters, in the unit of the figures. Without it a tenth of the base does, which is
     /// nothing for what may be 0.
     pub matters: Option<f64>,

@@ -54,6 +54,8 @@ pub struct Published {
     pub errors: BTreeMap<String, f64>,
     /// In which direction the levels differ from the base.
     pub claim: Claim,
+    /// Figures that are the same, whatever the claim is of the others.
+    pub same: Vec<String>,
 }
 
 /// The published direction.
@@ -83,7 +85,10 @@ impl Published {
         self.values.get(level).copied()
     }
 
-    fn way(&self, base: &str, level: &str) -> Option<Way> {
+    fn way(&self, figure: &str, base: &str, level: &str) -> Option<Way> {
+        if self.same.iter().any(|same| same == figure) {
+            return Some(Way::Same);
+        }
         match self.claim {
             Claim::None => None,
             Claim::Lower => Some(Way::Lower),
@@ -265,7 +270,7 @@ fn candidate_row(
         more_runs: result.more_runs,
         withheld: result.withheld.clone(),
         published_ratio: given.or_else(|| published.of(level).and_then(ratio)),
-        direction: Some(direction(result, published.way(base, level))),
+        direction: Some(direction(result, published.way(&result.figure, base, level))),
         ..base_row(result)
     }
 }

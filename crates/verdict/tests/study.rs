@@ -88,6 +88,28 @@ fn an_effect_has_the_published_direction_or_not_and_none_is_no_match() {
 }
 
 #[test]
+fn a_figure_that_was_published_as_the_same_is_so_whatever_the_claim_of_others_is() {
+    let shuffled: Vec<f64> = LOW.iter().rev().copied().collect();
+    let of = |candidate: &[f64], figure: &str| {
+        let cells = Cells {
+            groups: vec![cell("a", &LOW), cell("b", candidate)],
+            levels: vec!["a".to_owned(), "b".to_owned()],
+        };
+        let published = Published {
+            claim: Claim::Lower,
+            same: vec![figure.to_owned()],
+            ..Published::default()
+        };
+        let answer = compared(cells, &[Metric::Mean], &published, None).unwrap();
+        answer.rows[1].direction.unwrap()
+    };
+    assert_eq!(of(&shuffled, "mean"), StudyDirection::Same);
+    assert_eq!(of(&HIGH, "mean"), StudyDirection::Other);
+    // Of another figure the claim holds.
+    assert_eq!(of(&shuffled, "p5"), StudyDirection::NotDistinguishable);
+}
+
+#[test]
 fn published_values_stand_beside_with_their_ratio_and_the_base_has_no_verdict() {
     let answer = answer(&HIGH, [("a", 10.0), ("b", 15.0)], Claim::Values);
     let [base, other] = answer.rows.as_slice() else {

@@ -474,7 +474,7 @@ mod tests {
         odd.with = vec!["timer".to_owned()];
         let err = asked(&odd).unwrap_err().to_string();
         assert!(
-            err.starts_with("--with timer: is not one of hwlat,"),
+            err.starts_with("--with timer: is not one of bridgers2015,"),
             "{err}"
         );
         for set in ["HZ", "HZ=", "A B=y", "#=y"] {

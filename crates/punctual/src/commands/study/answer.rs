@@ -226,6 +226,7 @@ fn published(question: &Question) -> Published {
         ratios: question.published_ratio.clone(),
         unit: question.published_unit.clone(),
         errors: question.published_errors.clone(),
+        same: question.same.clone(),
         claim: match question.claim {
             Claim::Values => statistics::Claim::Values,
             Claim::Lower => statistics::Claim::Lower,
