@@ -93,6 +93,16 @@ fn spin(span: Nanos) {
     }
 }
 
+/// Takes that much CPU time, however long that takes.
+fn compute(span: Nanos) {
+    let end = clock::thread_cpu() + span;
+    while clock::thread_cpu() < end {
+        for _ in 0..1_000 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
 fn pause(span: Nanos) {
     thread::sleep(Duration::from(span));
 }
@@ -323,7 +333,7 @@ impl Stage {
             if cycle == 0 {
                 looping.store(ThreadId::current().get(), Ordering::Release);
             }
-            spin(Nanos::from_millis(3));
+            compute(Nanos::from_millis(3));
         };
         (vec![mover.unwrap()], Box::new(work))
     }
