@@ -325,8 +325,7 @@ mod tests {
 
     #[test]
     fn waiting_ends_when_patience_does() {
-        let mut child =
-            TiedChild::start(&mut shell("exec sleep 300"), &Bounds::default()).unwrap();
+        let mut child = TiedChild::start(&mut shell("exec sleep 300"), &Bounds::default()).unwrap();
         assert_eq!(child.wait(Duration::from_millis(20)).unwrap(), None);
     }
 
