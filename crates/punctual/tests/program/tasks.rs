@@ -214,7 +214,7 @@ fn an_rt_app_file_is_read_and_what_is_not_used_is_named() {
     let answer = check(&home, "demo.json", file, &[]);
     let text = &answer.fine().stdout;
     assert!(
-        text.contains("The task meets its deadlines by analysis"),
+        text.contains("The task meets its deadlines in the worst case"),
         "{text}"
     );
     assert!(text.contains("tasks.a.mem"), "{text}");
