@@ -56,7 +56,9 @@ SOURCES := $(abspath .)
 CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
 REMAP := --remap-path-prefix=$(SOURCES)=. --remap-path-prefix=$(CRATES)=crates
 MAPPED := CFLAGS='$(CFLAGS) -ffile-prefix-map=$(SOURCES)=. -ffile-prefix-map=$(CRATES)=crates'
-STATIC := $(MAPPED) RUSTFLAGS='-C target-feature=+crt-static $(REMAP)'
+# What the index does not use of SQLite stays out.
+SQLITE := $(addprefix -USQLITE_,ENABLE_FTS3 ENABLE_FTS3_PARENTHESIS ENABLE_FTS5 ENABLE_RTREE ENABLE_DBSTAT_VTAB ENABLE_STAT4 SOUNDEX)
+STATIC := $(MAPPED) LIBSQLITE3_FLAGS='$(SQLITE)' RUSTFLAGS='-C target-feature=+crt-static $(REMAP)'
 COMPILE := $(STATIC) $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
 
 build: agent
@@ -86,9 +88,15 @@ dist:
 	scripts/dist.sh '$(DIST)' $(TRIPLES)
 	scripts/deb.sh '$(DIST)' $(TRIPLES)
 
+# It aborts when it panics, and so holds nothing of how its functions are unwound: LLVM's linker, which Rust has with it, leaves that out.
+# C libraries since 2.36 can read packed relocations.
+LLD = -C link-arg=-fuse-ld=lld -C link-arg=-B$(shell rustc --print sysroot)/lib/rustlib/$(HOST_TRIPLE)/bin/gcc-ld
+PACKED = $(shell getconf GNU_LIBC_VERSION | awk '$$2 + 0 > 2.355 { print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
 .PHONY: dist-program
 dist-program:
-	PUNCTUAL_AGENT='$(AGENT)' $(STATIC) $(CARGO) build --profile dist --locked --package punctual --target $(TRIPLE)
+	PUNCTUAL_AGENT='$(AGENT)' $(MAPPED) LIBSQLITE3_FLAGS='$(SQLITE)' \
+	    RUSTFLAGS='-C target-feature=+crt-static $(REMAP) -C force-unwind-tables=no $(LLD) $(PACKED) -C link-arg=$(SOURCES)/packaging/no-unwinding.ld' \
+	    $(CARGO) build --profile dist --locked --package punctual --target $(TRIPLE)
 
 dist-check:
 	@scripts/prerequisites.sh dist

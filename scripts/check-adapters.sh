@@ -3,7 +3,8 @@
 # Copyright (c) The Punctual developers
 #
 # check-adapters.sh BIN PUNCTUAL: reads the files of adapters/, and the Ansible collection as PUNCTUAL writes it out, with the
-# tools that read them, of the Python environment in BIN. actionlint is used too where it is installed.
+# tools that read them, of the Python environment in BIN. actionlint, and LAVA's own schema (Debian's lava-common), are used too
+# where they are installed.
 set -euo pipefail
 
 bin=$(realpath "${1:?}")
@@ -16,6 +17,12 @@ check-jsonschema --builtin-schema vendor.gitlab-ci adapters/gitlab/punctual.gitl
 for manifest in adapters/kubernetes/*.yaml; do
     kubernetes-validate --strict "$manifest"
 done
+lava='import sys, yaml
+from lava_common.schemas.test.testdef import validate
+validate(yaml.safe_load(open(sys.argv[1])))'
+if /usr/bin/python3 -c 'import lava_common.schemas' 2>/dev/null; then
+    /usr/bin/python3 -c "$lava" adapters/lava/punctual.yaml
+fi
 if command -v actionlint >/dev/null; then
     # It reads workflows: one that uses the action has its inputs checked.
     dir=$(mktemp -d)

@@ -10,7 +10,8 @@
 #
 # A host has its own network, processes, name, and file systems for what changes: /tmp, /run, /root, /var/lib and /var/tmp.
 # It shares the kernel, so what is tuned on one is tuned on all. KIND: `full` has 4 MB for /tmp, `arm64` says that it is one,
-# `user` is logged in to as an ordinary user. DIR/hosts.ini is an inventory of all. As root; needs sshd and iproute2.
+# `user` is logged in to as an ordinary user, `sudo` as one who becomes root by sudo, without a password. DIR/hosts.ini is an
+# inventory of all. As root; needs sshd and iproute2.
 set -euo pipefail
 
 action=${1:?}
@@ -35,7 +36,7 @@ listing() {
 one_host() {
     local name=$1 kind=$2 number=$3 room=2g user=root
     [ "$kind" != full ] || room=4m
-    [ "$kind" != user ] || user=tester
+    [ "$kind" != user ] && [ "$kind" != sudo ] || user=tester
     ip -n "$net" link add "v$number" type veth peer name "p$number"
     ip -n "$net" link set "v$number" master hosts up
     cat >"$dir/$name.sh" <<HOST
@@ -47,6 +48,7 @@ mount -t tmpfs -o mode=1777,size=$room none /tmp
 mkdir -p /run/sshd /run/home
 chown 4321:4321 /run/home
 mount --bind /mnt/passwd /etc/passwd
+[ $kind != sudo ] || mount --bind /mnt/sudoers /etc/sudoers
 [ $kind != arm64 ] || mount --bind /mnt/uname "\$(command -v uname)"
 ip link set lo up
 until ip link set p$number up 2>/dev/null; do sleep 0.05; done
@@ -76,7 +78,9 @@ up() {
     ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
     ssh-keygen -q -t ed25519 -N '' -f "$dir/host_key"
     chmod 644 "$dir/key.pub"
-    { cat /etc/passwd; echo 'tester:x:4321:4321::/run/home:/bin/sh'; } >"$dir/passwd"
+    { cat /etc/passwd; echo 'tester:*:4321:4321::/run/home:/bin/sh'; } >"$dir/passwd"
+    echo 'tester ALL=(root) NOPASSWD: ALL' >"$dir/sudoers"
+    chmod 440 "$dir/sudoers"
     # shellcheck disable=SC2016 # expanded by the script that is written
     printf '#!/bin/sh\n[ "$1" = -m ] && echo aarch64 || echo Linux\n' >"$dir/uname"
     chmod 755 "$dir/uname" "$dir/passwd"

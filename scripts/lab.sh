@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# lab.sh [bisect] [reproducible]: the kernel lab from a source package to a verdict, for a nightly run (`make lab`).
+# lab.sh [bisect] [reproducible] [schedulers]: the kernel lab from a source package to a verdict, for a nightly run (`make lab`).
 #
 # Fetches Debian's linux-source-6.12, builds the smallest kernel that measures with PREEMPT_DYNAMIC and with PREEMPT_RT,
 # boots both in virtual time with five seeds, and fails unless PREEMPT_RT is better than `none` beside every load by the
 # maximum, with bands that lie apart, and by no mean worse.
 #   bisect         also plants a regression among 20 commits on that source, and fails unless `kernel bisect` finds it
 #   reproducible   also builds the same source once more, elsewhere and without ccache, and fails unless the bytes are the same
+#   schedulers     also builds it with sched_ext, runs a task set under both BPF schedulers, twice, and fails unless runs are valid,
+#                  repeat to the last sample, and miss deadlines as the two policies do
 #
 # Everything is kept below target/lab (2 GB; with bisect 2.5 GB, and 2 GB more while it runs), so that a second run builds
 # nothing. LAB_SEEDS, LAB_SAMPLES and LAB_JOBS change the numbers of seeds, samples and compilers.
@@ -41,12 +43,14 @@ step() {
 
 bisect=no
 reproducible=no
+schedulers=no
 for wish in "$@"; do
     case $wish in
     bisect) bisect=yes ;;
     reproducible) reproducible=yes ;;
+    schedulers) schedulers=yes ;;
     *)
-        echo "usage: $0 [bisect] [reproducible]" >&2
+        echo "usage: $0 [bisect] [reproducible] [schedulers]" >&2
         exit 2
         ;;
     esac
@@ -197,6 +201,38 @@ if [ $reproducible = yes ]; then
         stop "the same source and configuration gave another image"
     echo "the same $(wc -c <"$kernels/builds/6.12-rt/vmlinuz") bytes"
     "$punctual" kernel rm 6.12-again
+fi
+
+if [ $schedulers = yes ]; then
+    step "schedulers"
+    build 6.12-sched-ext --model full --with sched-ext
+    # run NAME SCHEDULER: the set at 94 % under one of the BPF schedulers.
+    run() {
+        "$punctual" measure --target "guest:$kernels/builds/6.12-sched-ext/vmlinuz,virtual-time" tasks "example:ext-$2" \
+            --scale 0.94 --work 100% --duration 2s --cpus 0 --quiet --json >"$lab/$1.json" || [ $? = 3 ] ||
+            stop "the set did not run under $2"
+    }
+    for scheduler in rate-monotonic earliest-deadline-first; do
+        run "$scheduler-1" "$scheduler"
+        run "$scheduler-2" "$scheduler"
+    done
+    python3 - "$lab" <<'PYTHON'
+import json, sys
+
+missed = {}
+for scheduler in ("rate-monotonic", "earliest-deadline-first"):
+    first, second = (json.load(open(f"{sys.argv[1]}/{scheduler}-{n}.json")) for n in (1, 2))
+    for record in (first, second):
+        check = [c for c in record["checks"] if c["id"] == "sched-ext"]
+        if not record["valid"] or len(check) != 1:
+            sys.exit(f"FAILED: {scheduler}: the run is not valid, or nothing says that its scheduler was there")
+    if first["series"] != second["series"] or first["tasks"] != second["tasks"]:
+        sys.exit(f"FAILED: {scheduler}: two runs differ")
+    missed[scheduler] = sum(task["missed"] for task in first["tasks"]["tasks"])
+    print(f"{scheduler}: {missed[scheduler]} deadlines missed at 94 %, both times")
+if missed["earliest-deadline-first"] != 0 or missed["rate-monotonic"] == 0:
+    sys.exit("FAILED: at 94 % rate-monotonic misses deadlines, and earliest deadline first none")
+PYTHON
 fi
 
 if [ $bisect = yes ]; then

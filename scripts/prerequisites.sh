@@ -172,8 +172,10 @@ check_cross() {
         stop "qemu-$other-static is missing. Install it: sudo apt-get install qemu-user-static"
 }
 
-# What makes and tries Debian's packages.
+# What makes and tries Debian's packages. The linker comes with Rust.
 check_dist() {
+    [ -x "$(rustc --print sysroot)/lib/rustlib/$(scripts/host-triple.sh)/bin/gcc-ld/ld.lld" ] ||
+        stop "this Rust comes without LLVM's linker. Install Rust from https://rustup.rs."
     for pair in dpkg-deb:dpkg lintian:lintian mmdebstrap:mmdebstrap; do
         command -v "${pair%%:*}" >/dev/null || apt "${pair##*:}" ||
             stop "${pair%%:*} is missing. Install it: sudo apt-get install ${pair##*:}"

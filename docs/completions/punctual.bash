@@ -3243,7 +3243,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__boot)
-            opts="-h -V --virtual-time --machine --append --model --cpus --memory --seed --time-limit --log --json --fault --home --help --version"
+            opts="-h -V --virtual-time --machine --append --model --cpus --memory --nodes --seed --time-limit --log --json --fault --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3266,6 +3266,10 @@ _punctual() {
                     return 0
                     ;;
                 --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3297,7 +3301,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__build)
-            opts="-j -q -h -V --name --model --base --with --without --fragment --set --matrix --jobs --no-ccache --package --build-test --anyway --quiet --json --home --help --version"
+            opts="-j -q -h -V --name --model --base --with --without --fragment --set --matrix --jobs --no-ccache --package --build-test --only --anyway --quiet --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3345,6 +3349,10 @@ _punctual() {
                     ;;
                 --build-test)
                     COMPREPLY=($(compgen -W "allyesconfig allmodconfig" -- "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --home)

@@ -944,6 +944,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l model -d 'Preemption model that must be active [default: the one in preempt=, else any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l cpus -d 'Number of CPUs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l memory -d 'Memory, in bytes or with K, M or G' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l nodes -d 'Number of nodes among which CPUs and memory are divided: topology only, all memory is equally far' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l seed -d 'Seed of the guest\'s random numbers' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l time-limit -d 'Give up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l log -d 'File for the kernel log, which must not exist' -r -F
@@ -1101,8 +1102,9 @@ lazy\t''
 rt\t''
 dynamic\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -s j -l jobs -d 'Number of parallel compilers [default: one per CPU]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l build-test -d 'Test whether the whole source compiles, instead of building a kernel to run: takes hours' -r -f -a "allyesconfig\t'Everything built in'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l build-test -d 'Test whether the whole source compiles, instead of building a kernel to run: takes hours, estimated first' -r -f -a "allyesconfig\t'Everything built in'
 allmodconfig\t'Everything as modules'"
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l only -d 'With --build-test: compile only this directory of the source, such as drivers/clocksource (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l no-ccache -d 'Do not use ccache even if it is installed'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l package -d 'Make Debian packages too (bindeb-pkg)'

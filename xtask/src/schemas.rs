@@ -81,6 +81,14 @@ fn table() -> Vec<(&'static str, Schema)> {
             schema_for!(punctual_model::BisectReport),
         ),
         (
+            "kernel-install-plan.schema",
+            schema_for!(punctual_model::KernelInstallPlan),
+        ),
+        (
+            "installed-kernels.schema",
+            schema_for!(punctual_model::InstalledKernels),
+        ),
+        (
             "one-shot-plan.schema",
             schema_for!(punctual_model::OneShotPlan),
         ),

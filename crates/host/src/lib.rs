@@ -27,3 +27,4 @@ pub use doctor::{
 };
 pub use inspect::inspect;
 pub use machine::{Archive, ArchiveError, Machine, Reading, Scope, Unread};
+pub use one_shot::stay;

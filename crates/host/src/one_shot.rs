@@ -14,12 +14,18 @@
 
 mod env_block;
 mod files;
+mod generated;
 mod grub;
 mod install;
 mod mounts;
+mod piece;
 mod pieces;
 mod status;
+pub mod stay;
+mod step;
 mod systemd_boot;
+mod tools;
+mod tree;
 mod words;
 
 use std::path::PathBuf;
@@ -44,6 +50,8 @@ const ENTRY: &str = "punctual-once";
 pub const MARK: &str = "punctual.once";
 /// Directory of the candidate's files, on the file system that the boot loader reads.
 const DIRECTORY: &str = "punctual";
+/// What takes a kernel away again that is installed to stay; text files of ours have it.
+const UNINSTALL: &str = "punctual kernel uninstall";
 
 /// What watches over the candidate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -309,6 +309,18 @@ pub struct Lock {
     file: File,
 }
 
+impl Lock {
+    /// Returns it for a program that is started next, which inherits it: should this process be killed, it is taken until
+    /// that one has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `dup(2)` does.
+    pub(crate) fn inherited(&self) -> io::Result<std::os::fd::OwnedFd> {
+        Ok(rustix::io::dup(&self.file)?)
+    }
+}
+
 impl Drop for Lock {
     fn drop(&mut self) {
         // Nobody is to be told of a holder that is none any more.

@@ -9,6 +9,7 @@ mod archive;
 mod image;
 mod initramfs;
 mod launch;
+mod libraries;
 mod log;
 mod machine;
 mod program;

@@ -9,8 +9,11 @@
 //! source and options give the same release and banner.
 
 mod debian;
+mod estimate;
+mod prerequisites;
 mod progress;
 mod run;
 
+pub use estimate::Estimate;
 pub use progress::{Meter, Step};
 pub use run::{BuildError, Order, build};

@@ -22,6 +22,10 @@ pub struct KernelPackage {
     pub image: Option<PathBuf>,
     /// Its modules: a directory whose name is the release.
     pub modules: Option<PathBuf>,
+    /// Its configuration.
+    pub config: Option<PathBuf>,
+    /// Its symbols.
+    pub system_map: Option<PathBuf>,
 }
 
 /// Unpacks the package `deb` in `directory`, and lists the modules for `modprobe`, where `depmod` is there.
@@ -39,10 +43,14 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError
     };
     let packed = Packed::of(files, packed, &|| false)?;
     write(packed, directory, Links::LeaveOut, &place)?;
-    let image = entries(&directory.join("boot")).into_iter().find(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("vmlinu")
-    });
+    let boot = entries(&directory.join("boot"));
+    let called = |start: &str| {
+        let found = boot.iter().find(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(start)
+        });
+        found.cloned()
+    };
     let places = ["lib/modules", "usr/lib/modules"].map(|place| directory.join(place));
     let modules = places
         .iter()
@@ -63,7 +71,12 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError
             Err(err) => return Err(err.into()),
         }
     }
-    Ok(KernelPackage { image, modules })
+    Ok(KernelPackage {
+        image: called("vmlinu"),
+        modules,
+        config: called("config-"),
+        system_map: called("System.map-"),
+    })
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {
@@ -91,6 +104,7 @@ mod tests {
             "Package: linux-x\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n",
         );
         write("boot/vmlinuz-6.12-x", "image");
+        write("boot/config-6.12-x", "CONFIG_X=y");
         write("lib/modules/6.12-x/modules.dep", "");
         let deb = dir.path().join("x.deb");
         run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
@@ -99,6 +113,8 @@ mod tests {
         let found = unpack(&deb, &to).unwrap();
         assert_eq!(found.image.unwrap(), to.join("boot/vmlinuz-6.12-x"));
         assert_eq!(found.modules.unwrap(), to.join("lib/modules/6.12-x"));
+        assert_eq!(found.config.unwrap(), to.join("boot/config-6.12-x"));
+        assert_eq!(found.system_map, None);
         fs::write(&deb, "no package").unwrap();
         unpack(&deb, &to).unwrap_err();
     }

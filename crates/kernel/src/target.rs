@@ -4,7 +4,7 @@
 //! A guest in words: `guest:KERNEL[,OPTION...]`.
 //!
 //! Options are `virtual-time`, `machine=kvm` or `tcg`, `append=ARGUMENTS` (can be repeated),
-//! `model=MODEL`, `cpus=N`, `memory=SIZE` with K, M or G, `seed=N` and
+//! `model=MODEL`, `cpus=N`, `memory=SIZE` with K, M or G, `nodes=N` (of CPUs and memory), `seed=N` and
 //! `time-limit=TIME`. A comma in a value is written
 //! twice.
 
@@ -25,6 +25,9 @@ const LEAST_MEMORY: Bytes = Bytes::new(64 << 20);
 
 /// How long a guest may take when nothing is said.
 const TIME_LIMIT: Nanos = Nanos::from_secs(600);
+
+/// Nodes that a guest has at most: that many servers have.
+const MOST_NODES: u32 = 8;
 
 /// CPUs that a guest has at most.
 const MOST_CPUS: u32 = 64;
@@ -49,6 +52,8 @@ pub struct GuestTarget {
     pub cpus: u32,
     /// Memory.
     pub memory: Bytes,
+    /// Nodes that CPUs and memory are divided among.
+    pub nodes: u32,
     /// Seed of the guest's random numbers.
     pub seed: u64,
     /// How long it may take, by the host's clock.
@@ -65,6 +70,7 @@ impl GuestTarget {
             model: None,
             cpus: 1,
             memory: Design::MEMORY,
+            nodes: 1,
             seed: 1,
             time_limit: TIME_LIMIT,
         }
@@ -83,6 +89,7 @@ impl GuestTarget {
             machine,
             cpus: self.cpus,
             memory: self.memory,
+            nodes: self.nodes,
             seed: self.seed,
             append: self.append.clone(),
         }
@@ -108,6 +115,18 @@ impl GuestTarget {
         }
         if self.memory < LEAST_MEMORY {
             return fail("memory: must be at least 64M".to_owned());
+        }
+        if !(1..=MOST_NODES).contains(&self.nodes) {
+            return fail(format!(
+                "nodes={}: must be from 1 to {MOST_NODES}",
+                self.nodes
+            ));
+        }
+        if self.memory.get() < u64::from(self.nodes) * LEAST_MEMORY.get() {
+            return fail(format!(
+                "nodes={}: must have at least 64M of memory each; add memory=SIZE",
+                self.nodes
+            ));
         }
         if self.kernel.to_string_lossy().contains(',') {
             return fail(
@@ -152,6 +171,7 @@ impl GuestTarget {
             }
             "append" if !value.is_empty() => self.append.push(value.to_owned()),
             "model" => self.model = Some(value.parse().map_err(|err| format!("{option}: {err}"))?),
+            "nodes" => self.nodes = value.parse().map_err(|_| number())?,
             "cpus" => self.cpus = value.parse().map_err(|_| number())?,
             "seed" => self.seed = value.parse().map_err(|_| number())?,
             "time-limit" => {
@@ -163,7 +183,7 @@ impl GuestTarget {
             _ => {
                 return Err(format!(
                     "`{option}` is not an option of a guest; use virtual-time, machine=, append=, model=, cpus=, \
-                     memory=, seed=, time-limit="
+                     memory=, nodes=, seed=, time-limit="
                 ));
             }
         }
@@ -226,6 +246,9 @@ mod tests {
             ("guest:K,cpus=0", "from 1 to 64"),
             ("guest:K,cpus=two", "must be a number"),
             ("guest:K,memory=1M", "at least 64M"),
+            ("guest:K,nodes=0", "from 1 to 8"),
+            ("guest:K,nodes=9", "from 1 to 8"),
+            ("guest:K,nodes=4,memory=128M", "at least 64M of memory each"),
             ("guest:K,memory=99999999999999G", "is not a size"),
             ("guest:K,model=soft", "not a preemption model"),
             ("guest:K,machine=virtual", "kvm or tcg"),

@@ -36,6 +36,8 @@ pub struct Experiment {
     pub design: Design,
     /// Seed of the order. Missing: made of the file's text, and recorded.
     pub seed: Option<u64>,
+    /// The order of the cells in a block.
+    pub order: Order,
     /// When it ends.
     pub stop: Stop,
     /// Blocks at the start that count in no result.
@@ -123,6 +125,17 @@ pub enum Sets {
     Several,
 }
 
+/// The order of the cells in a block.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Random in each block, from the seed.
+    #[default]
+    Random,
+    /// That of the levels in the file, the last factor fastest.
+    AsWritten,
+}
+
 /// How factors are crossed.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
@@ -163,6 +176,8 @@ struct FileText {
     name: Spanned<String>,
     command: Option<String>,
     seed: Option<u64>,
+    #[serde(default)]
+    order: Order,
     #[serde(default)]
     design: Option<Design>,
     measure: Vec<Spanned<MeasureText>>,
@@ -341,6 +356,7 @@ impl Reader<'_> {
             excluded,
             design,
             seed: parsed.seed,
+            order: parsed.order,
             stop: self.stop(&parsed.stop)?,
             warm_up_blocks: parsed.warm_up_blocks,
             cool_down,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::cells::cells;
 pub use self::invocation::{Invocation, Stated, guest_runs, invocation, is_virtual, stated_time};
 use crate::error::LabError;
-use crate::file::Experiment;
+use crate::file::{Experiment, Order};
 use crate::order;
 
 /// The name and major version of a plan on disk.
@@ -29,6 +29,9 @@ pub struct Plan {
     pub name: String,
     /// Seed of the order.
     pub seed: u64,
+    /// Whether the cells of a block come as they are written, and not in random order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_written: bool,
     /// Names of the factors, in the order of the file.
     pub factors: Vec<String>,
     /// The cells: a level's name for each factor.
@@ -82,6 +85,7 @@ impl Plan {
             format: PLAN_FORMAT.to_owned(),
             name: experiment.name.clone(),
             seed,
+            as_written: experiment.order == Order::AsWritten,
             factors: experiment.factors.iter().map(|f| f.name.clone()).collect(),
             cells,
             measurements: experiment
@@ -125,7 +129,10 @@ impl Plan {
     pub fn block(&self, block: u32) -> Vec<Slot> {
         let cells = count(self.cells.len());
         let measurements = count(self.measurements.len());
-        let order = order::of_block(self.seed, block, cells);
+        let order = match self.as_written {
+            true => (0..cells).collect(),
+            false => order::of_block(self.seed, block, cells),
+        };
         (0..)
             .zip(order)
             .flat_map(|(position, cell)| {

@@ -67,10 +67,11 @@ impl Snapshot {
         let text = read(&dir.join(FILE), FILE_LIMIT)?;
         let path = dir.join(PLAN);
         let json = read(&path, FILE_LIMIT * 64)?;
-        let plan: Plan = serde_json::from_str(&json).map_err(|err| LabError::State {
-            path: path.clone(),
-            reason: format!("damaged: {err}"),
-        })?;
+        let plan: Plan =
+            serde_json::from_slice(json.as_bytes()).map_err(|err| LabError::State {
+                path: path.clone(),
+                reason: format!("damaged: {err}"),
+            })?;
         if plan.format != PLAN_FORMAT {
             return Err(LabError::State {
                 path,
@@ -342,6 +343,7 @@ mod tests {
         Plan {
             format: PLAN_FORMAT.to_owned(),
             name: "x".to_owned(),
+            as_written: false,
             seed: 1,
             factors: Vec::new(),
             cells: vec![Vec::new()],

@@ -56,7 +56,10 @@ const BUILT_IN: [BuiltIn; 5] = [
             ("devices", include_str!("study/vasyukov2018-devices.toml")),
             ("kernels", include_str!("study/vasyukov2018-kernels.toml")),
             ("linpack", include_str!("study/vasyukov2018-linpack.toml")),
+            ("engines", include_str!("study/vasyukov2018-engines.toml")),
+            ("cost", include_str!("study/vasyukov2018-cost.toml")),
             ("memory", include_str!("study/vasyukov2018-memory.toml")),
+            ("nodes", include_str!("study/vasyukov2018-nodes.toml")),
             ("wakeup", include_str!("study/vasyukov2018-wakeup.toml")),
         ],
     ),
@@ -66,6 +69,7 @@ const BUILT_IN: [BuiltIn; 5] = [
         &[
             ("sampler", include_str!("study/bridgers2015-sampler.toml")),
             ("kernels", include_str!("study/bridgers2015-kernels.toml")),
+            ("arm64", include_str!("study/bridgers2015-arm64.toml")),
         ],
     ),
 ];
@@ -195,6 +199,8 @@ pub enum Need {
     Root,
     /// A stock kernel and an RT kernel: named, or found.
     TwoKernels,
+    /// A stock kernel and an RT kernel for arm64.
+    TwoArm64Kernels,
 }
 
 /// The parameters of the experiments by scale. What a scale leaves out is that of the default scale.
@@ -240,6 +246,9 @@ pub struct Question {
     pub published_ratio: BTreeMap<String, BTreeMap<String, f64>>,
     /// The unit of the published values.
     pub published_unit: Option<String>,
+    /// Published values of machines, by figure and machine, of [`AnswerKind::Table`].
+    #[serde(default)]
+    pub published_machines: BTreeMap<String, BTreeMap<String, f64>>,
     /// Published standard error of each level.
     #[serde(default)]
     pub published_errors: BTreeMap<String, f64>,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{Clock, CpuSet, Nanos};
+use punctual_sys::sched_ext::Status;
 use punctual_sys::{SysRoot, clock};
 
 use crate::budget::{Budget, Budgets};
@@ -27,6 +28,8 @@ pub(crate) struct Conditions {
     pub rt_bandwidth: Option<Budget>,
     /// CPU time by CPU, in clock ticks.
     pub ticks: BTreeMap<u32, Ticks>,
+    /// BPF schedulers, where the kernel takes them.
+    pub sched_ext: Option<Status>,
     /// Locked memory of this process, in KiB.
     pub locked_kib: Option<u64>,
 }
@@ -57,6 +60,7 @@ impl Conditions {
             suspended: clock::read(Clock::Boottime) - clock::monotonic(),
             rt_bandwidth: Budgets::read(sys).tightest(),
             ticks: ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
+            sched_ext: Status::read(sys),
             locked_kib: locked_kib(sys),
         }
     }

@@ -391,6 +391,10 @@ fn bind(index: u32, policy: Policy, cpus: &CpuSet) -> Result<Ready, MeasureError
         source,
     })?;
     sched::set_policy(policy).map_err(|source| MeasureError::Policy { policy, source })?;
+    if policy == Policy::Ext {
+        // A real-time thread has none either.
+        sched::lose_timer_slack();
+    }
     let read_back = |source| MeasureError::ReadBack { source };
     Ok(Ready {
         index,

@@ -19,14 +19,15 @@ use std::time::Duration;
 use punctual_model::tasks::TasksRun;
 use punctual_model::watch::Watched;
 use punctual_model::{
-    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
-    Progress, Sample, Series, Setup, ThresholdHit,
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Policy,
+    PrecisionState, Progress, Sample, Series, Setup, ThresholdHit,
 };
 use punctual_stats::{Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
+use crate::bpf_scheduler::{self, SCHED_EXT};
 use crate::checks::{self, Evidence, Expected, Locking};
 use crate::conditions::Conditions;
 use crate::crew::{Crew, ThreadEvidence, ThreadReport};
@@ -144,6 +145,8 @@ pub struct Frame<'a> {
     next_progress: Nanos,
     /// Whether the listener knows that the run began.
     announced: bool,
+    /// Threads of the crew that was started.
+    crew: Option<u32>,
 }
 
 impl std::fmt::Debug for Frame<'_> {
@@ -277,6 +280,7 @@ impl Frame<'_> {
 
     /// Tells the listener the kernel's numbers of the threads, and where their time zero lies.
     pub(crate) fn begun(&mut self, threads: &[Tid], origin: Nanos) {
+        self.crew = u32::try_from(threads.len()).ok();
         self.tell(|sink| sink.begun(threads, origin));
     }
 
@@ -294,6 +298,7 @@ impl Frame<'_> {
     /// [`MeasureError::Lock`], if the lock was insisted on.
     pub fn start<T: Send + 'static>(&mut self, crew: &Crew<T>) -> Result<(), MeasureError> {
         self.renew_lock()?;
+        self.crew = u32::try_from(crew.tids().len()).ok();
         crew.go();
         self.tell(|_| Ok(()));
         Ok(())
@@ -313,6 +318,7 @@ impl Frame<'_> {
         begin: impl FnOnce(Nanos),
     ) -> Result<(), MeasureError> {
         self.renew_lock()?;
+        self.crew = u32::try_from(crew.tids().len()).ok();
         begin(clock::monotonic() + HEAD_START);
         crew.go();
         self.tell(|_| Ok(()));
@@ -385,7 +391,7 @@ impl Frame<'_> {
         let cpus = || u32::try_from(self.setup.cpus.len()).unwrap_or(u32::MAX);
         Event::Started {
             id: self.control.id.clone(),
-            threads: asked.unwrap_or_else(cpus),
+            threads: asked.or(self.crew).unwrap_or_else(cpus),
         }
     }
 }
@@ -432,6 +438,7 @@ pub fn run(
         lasted: None,
         next_progress: Nanos::ZERO,
         announced: false,
+        crew: None,
     };
     let found = instrument(&mut frame)?;
     let duration = frame.lasted.unwrap_or_else(|| {
@@ -499,6 +506,12 @@ fn judged(
         .partition(|check| OF_SAMPLES.contains(&check.id.as_str()));
     if !evidence.threads.is_empty() {
         checks.extend(checks::threads(evidence));
+    }
+    // An instrument that loads a scheduler knows more of it.
+    let ext = |thread: &ThreadEvidence| thread.asked_policy == Policy::Ext;
+    if evidence.threads.iter().any(ext) && !own.iter().any(|check| check.id == SCHED_EXT) {
+        let (before, after) = (&evidence.before.sched_ext, &evidence.after.sched_ext);
+        checks.push(bpf_scheduler::check(before.as_ref(), after.as_ref()));
     }
     if found.faults_spoil {
         checks.push(checks::memory(evidence));

@@ -27,6 +27,7 @@ pub mod wakeup;
 pub mod watch;
 pub mod work;
 
+mod bpf_scheduler;
 mod budget;
 mod checks;
 mod conditions;

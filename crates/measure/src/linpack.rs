@@ -15,6 +15,7 @@ mod system;
 mod theory;
 
 pub use engine::{Engine, Library, ParseEngineError};
+pub use library::lack_of;
 pub use run::{Linpack, run};
 
 use std::io;

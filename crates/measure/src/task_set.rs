@@ -8,6 +8,7 @@
 //! and the figures of the run. Where a response is longer than its bound, an assumption of the analysis broke, and the run
 //! itself has the evidence which: CPU time of each job, when it began, what else of the set ran.
 
+mod ext;
 mod jobs;
 mod judge;
 mod plan;
@@ -26,6 +27,7 @@ use punctual_sys::thread::Tid;
 use punctual_sys::{SysRoot, clock, sched};
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use self::ext::Ext;
 pub use self::jobs::{Counted, Job, Jobs, Step};
 use self::judge::Judge;
 pub use self::plan::MOST_TASKS;
@@ -76,6 +78,7 @@ impl TaskSetRun {
         plan::refuse(&self.plan.check, sys, &machine)?;
         let posts = plan::posts(&self.plan.check)?;
         plan::locks(&self.plan.check.set)?;
+        drop(Ext::load(sys, &self.plan.check.set)?);
         let works = posts
             .into_iter()
             .zip(self.deadlines())
@@ -147,6 +150,7 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     let origin = Arc::<AtomicU64>::default();
     let (mut watched, mut works) = (Vec::new(), Vec::new());
     let deadlines = asked.deadlines();
+    let ext = Ext::load(frame.sys(), set)?;
     for (number, ((task, post), deadline)) in (0..).zip(set.tasks.iter().zip(&posts).zip(deadlines))
     {
         let keep = Keep {
@@ -167,8 +171,14 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
             duration,
             pinned_to: only(&post.cpus),
             stop: frame.stop_flag(),
+            seat: ext.as_ref().map(|ext| ext.seat(number)),
         };
-        works.push((post.clone(), ready(jobs, tap, log, deadline, post.policy)));
+        let given = Given {
+            policy: post.policy,
+            deadline,
+            relative: task.deadline_ns,
+        };
+        works.push((post.clone(), ready(jobs, tap, log, given)));
     }
     let crew = Crew::prepare(STACK_BYTES, works).map_err(|err| asked.named(err))?;
     let rest = Budgets::read(frame.sys())
@@ -181,12 +191,29 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     })?;
     attend(frame, &crew, &mut watched, &mut judge);
     let results = crew.join()?;
+    let scheduled = ext.map(|ext| {
+        let each = set.tasks.iter().zip(&results);
+        let jobs = each.map(|(task, (counted, _))| (task.name.clone(), counted.jobs));
+        ext.check(frame.sys(), &jobs.collect::<Vec<_>>())
+    });
     watched
         .iter_mut()
         .enumerate()
         .for_each(|(task, w)| w.drain(task, &mut judge));
     frame.last(progress(&mut watched));
-    conclude(asked, frame, (watched, judge), results, &speeds)
+    let mut found = conclude(asked, frame, (watched, judge), results, &speeds)?;
+    found.checks.extend(scheduled);
+    Ok(found)
+}
+
+/// What the kernel is given of a task.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    policy: Policy,
+    /// The deadline of a `SCHED_DEADLINE` task that is not the end of its period.
+    deadline: Option<Nanos>,
+    /// The deadline, whatever the policy.
+    relative: Nanos,
 }
 
 /// What a thread does when all are let loose.
@@ -197,11 +224,17 @@ fn ready(
     jobs: Jobs,
     mut tap: Tap,
     mut log: Producer<Job>,
-    deadline: Option<Nanos>,
-    policy: Policy,
+    given: Given,
 ) -> impl FnOnce() -> Result<Loop, MeasureError> + Send {
     move || {
-        give_deadline(policy, deadline)?;
+        give_deadline(given.policy, given.deadline)?;
+        if let Some(seat) = &jobs.seat {
+            let taken = seat.take(jobs.period, given.relative);
+            taken.map_err(|source| MeasureError::Policy {
+                policy: given.policy,
+                source,
+            })?;
+        }
         // Its memory is present then, as that of the tap.
         drop(log.write_chunk(log.slots()));
         Ok(Box::new(move |_| (jobs.run(&mut tap, &mut log), ())))

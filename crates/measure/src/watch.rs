@@ -24,6 +24,8 @@ mod probe;
 mod replay;
 mod results;
 mod source;
+mod stacks;
+mod symbols;
 mod table;
 mod tally;
 mod target;
@@ -33,6 +35,7 @@ mod thread;
 pub(crate) mod who;
 mod words;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -47,7 +50,10 @@ pub use self::habits::{Judge, rules as habit_rules};
 use self::outside::Outside;
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
-use self::source::Source;
+use self::source::{Kallsyms, Source};
+use self::stacks::Stacks;
+pub use self::stacks::Taken;
+use self::symbols::Symbols;
 use self::tally::Tally;
 pub use self::target::{ProgramEnd, Target};
 use self::target::{Started, Starter};
@@ -100,6 +106,8 @@ pub struct Watch {
     pub keep_cycles: bool,
     /// From what excess on somebody is a culprit.
     pub matters: Matters,
+    /// Which stacks are taken where a thread waits, or does what it should avoid.
+    pub stacks: Taken,
     /// Trace buffer of each CPU, in KiB. None: as much as usually holds all that comes between two looks at it.
     pub buffer_kib: Option<u32>,
 }
@@ -179,6 +187,18 @@ struct Watcher {
     busy: Nanos,
     /// What the hypervisor and the firmware took, as far as that is counted, before.
     outside: Option<Outside>,
+    /// Where threads waited.
+    stacks: Stacks,
+    /// How the addresses of these are named.
+    naming: Option<Naming>,
+}
+
+/// Names what lies at addresses.
+#[derive(Debug)]
+struct Naming {
+    sys: SysRoot,
+    kernel: Kallsyms,
+    symbols: RefCell<Symbols>,
 }
 
 impl Watcher {
@@ -194,9 +214,11 @@ impl Watcher {
         let function = watch.cycle_at.as_deref();
         let function = function.and_then(|at| at.strip_prefix(FUNCTION));
         let place = function.map(|symbol| probe::find(sys, symbol, &watch.target));
-        let source = Source::new(sys, watch.buffer_kib, place.transpose()?.as_ref())?;
+        let place = place.transpose()?;
+        let source = Source::new(sys, watch.buffer_kib, place.as_ref(), watch.stacks)?;
         let calls = source.decoder.has("raw_syscalls/sys_exit");
-        let mut replay = Replay::new(source.cpus().len(), calls, THREADS, source::symbols(sys));
+        let kernel = Kallsyms::read(sys);
+        let mut replay = Replay::new(source.cpus().len(), calls, THREADS, kernel.beginnings());
         for thread in &present {
             replay.watch(thread.tid, thread.process, thread.name.as_bytes());
         }
@@ -206,6 +228,11 @@ impl Watcher {
         let followed: Vec<Tid> = present.iter().map(|t| t.tid).chain(parent).collect();
         let mut watcher = Self::new(watch, source::idle_exits(sys), replay, keep, origin);
         watcher.outside = Some(Outside::begin(sys, source.cpus()));
+        watcher.naming = Some(Naming {
+            sys: sys.clone(),
+            kernel,
+            symbols: RefCell::new(Symbols::new(sys)),
+        });
         source.follow(&followed)?;
         source.start()?;
         // Of who has ended by now no event will tell.
@@ -236,6 +263,8 @@ impl Watcher {
             habits: None,
             busy: Nanos::ZERO,
             outside: None,
+            stacks: Stacks::default(),
+            naming: None,
             watch,
         }
     }
@@ -276,7 +305,10 @@ impl Watcher {
     /// Reads what was recorded since the last time, and takes it in.
     fn look(&mut self, source: &mut Source) -> Result<(), MeasureError> {
         let begun = clock::thread_cpu();
-        let events = source.read(&mut self.replay.names)?;
+        let events = source.read(&mut self.replay.names, &mut self.stacks)?;
+        if let Some(naming) = &self.naming {
+            self.stacks.look_up(&naming.sys);
+        }
         self.take_in(&events);
         self.busy = self.busy + clock::thread_cpu().since(begun);
         Ok(())
@@ -286,7 +318,10 @@ impl Watcher {
     fn conclude(&mut self, source: &mut Source) -> Result<Lost, MeasureError> {
         source.stop()?;
         let begun = clock::thread_cpu();
-        let rest = source.rest(&mut self.replay.names)?;
+        let rest = source.rest(&mut self.replay.names, &mut self.stacks)?;
+        if let Some(naming) = &self.naming {
+            self.stacks.look_up(&naming.sys);
+        }
         self.take_in(&rest);
         self.settle_all();
         self.busy = self.busy + clock::thread_cpu().since(begun);

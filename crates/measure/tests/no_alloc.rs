@@ -208,6 +208,7 @@ fn the_loop_of_a_task_does_not_allocate() {
             duration: Nanos::from_millis(50),
             pinned_to: None,
             stop: Arc::default(),
+            seat: None,
         };
         let before = CALLS.get();
         let counted = jobs.run(&mut tap, &mut log);

@@ -78,6 +78,10 @@ pub struct Guest {
     pub cpus: u32,
     /// Memory, in bytes.
     pub memory_bytes: u64,
+    /// Nodes that CPUs and memory are divided among, where there are several: topology alone, memory of all of them is equally
+    /// far. Absent with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
     /// What the machine's random numbers came from.
     pub seed: u64,
     /// What it ran. Absent in runs of older programs.

@@ -24,6 +24,7 @@ mod history;
 mod host;
 mod import;
 mod instrument;
+mod kernel_install;
 mod kernel_source;
 mod latency_test;
 mod load_report;
@@ -76,6 +77,10 @@ pub use history::{
 pub use host::{CpuCapacity, HostFacts};
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use instrument::{Instrument, Makes, Picture, SampleWords};
+pub use kernel_install::{
+    INSTALLED_KERNELS_FORMAT, InstalledKernel, InstalledKernels, KERNEL_INSTALL_PLAN_FORMAT,
+    KernelInstallPlan,
+};
 pub use kernel_source::{
     AppliedSeries, BisectReport, BisectStep, BisectVerdict, BuildEnd, BuildReport, BuiltKernel,
     ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit, FailedHunk, KERNEL_BISECT_FORMAT,
@@ -112,7 +117,7 @@ pub use study::{
     PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyCurve, StudyCurves,
     StudyDirection, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPaperRow, StudyPart,
     StudyPicture, StudyPlace, StudyPoint, StudyReport, StudyResult, StudyRow, StudySkipped,
-    StudyStep,
+    StudySolver, StudyStep,
 };
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,

@@ -94,6 +94,9 @@ pub struct MachinesFigure {
     pub between_machines: Option<MachinesDeviation>,
     /// Deviation between the runs of one machine.
     pub between_runs: Option<MachinesDeviation>,
+    /// The p-value of "machines that are no outliers are normally distributed" (Shapiro and Francia). Null where they are too few.
+    #[serde(default)]
+    pub normal_p: Option<f64>,
     /// One entry for each machine of the group that has the figure.
     pub machines: Vec<MachinesValue>,
 }

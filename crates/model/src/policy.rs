@@ -12,7 +12,7 @@ use crate::units::{Nanos, ParseNanosError};
 
 /// A scheduling policy and its parameters.
 ///
-/// Written as rtla does: `f:80`, `r:10`, `o`, `o:-5` (nice), `b`, `i`, `d:500us:1ms`. Read are also the kernel's
+/// Written as rtla does: `f:80`, `r:10`, `o`, `o:-5` (nice), `b`, `i`, `d:500us:1ms`, and `e` for `SCHED_EXT`. Read are also the kernel's
 /// names, `fifo:80` or `SCHED_FIFO:80`, and a bare priority as cyclictest's `-p 80`, which is FIFO.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -45,6 +45,8 @@ pub enum Policy {
         /// Time between activations.
         period: Nanos,
     },
+    /// `SCHED_EXT`: as the BPF scheduler says that is loaded.
+    Ext,
 }
 
 impl Policy {
@@ -82,6 +84,7 @@ impl Policy {
             Self::Fifo { .. } => "SCHED_FIFO",
             Self::RoundRobin { .. } => "SCHED_RR",
             Self::Deadline { .. } => "SCHED_DEADLINE",
+            Self::Ext => "SCHED_EXT",
         }
     }
 }
@@ -93,6 +96,7 @@ impl fmt::Display for Policy {
             Self::Other { nice } => f.pad(&format!("o:{nice}")),
             Self::Batch => f.pad("b"),
             Self::Idle => f.pad("i"),
+            Self::Ext => f.pad("e"),
             Self::Fifo { priority } => f.pad(&format!("f:{priority}")),
             Self::RoundRobin { priority } => f.pad(&format!("r:{priority}")),
             Self::Deadline { runtime, period } => {
@@ -127,6 +131,7 @@ impl FromStr for Policy {
             },
             ("b", []) => Ok(Self::Batch),
             ("i", []) => Ok(Self::Idle),
+            ("e", []) => Ok(Self::Ext),
             ("f", [p]) => priority(p)
                 .map(|priority| Self::Fifo { priority })
                 .ok_or_else(|| fail(PolicyFault::Priority)),
@@ -145,7 +150,7 @@ impl FromStr for Policy {
                 }
                 Ok(Self::Deadline { runtime, period })
             }
-            ("f" | "r" | "d" | "b" | "i", _) => Err(fail(PolicyFault::Shape)),
+            ("f" | "r" | "d" | "b" | "i" | "e", _) => Err(fail(PolicyFault::Shape)),
             _ => Err(fail(PolicyFault::Unknown)),
         }
     }
@@ -157,6 +162,7 @@ fn letter(kind: &str) -> &str {
         "other" | "normal" => "o",
         "batch" => "b",
         "idle" => "i",
+        "ext" => "e",
         "fifo" => "f",
         "rr" => "r",
         "deadline" => "d",
@@ -195,11 +201,13 @@ pub struct ParsePolicyError {
 #[non_exhaustive]
 pub enum PolicyFault {
     /// The letter is not one of ours.
-    #[error("not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i or d:RUNTIME:PERIOD")]
+    #[error(
+        "not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
+    )]
     Unknown,
     /// Too many or too few parts.
     #[error(
-        "wrong number of parts; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i or d:RUNTIME:PERIOD"
+        "wrong number of parts; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
     )]
     Shape,
     /// The priority is out of range.

@@ -146,6 +146,9 @@ pub struct StudyPart {
     /// The kernels that it compares, by what their first runs found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<StudyKernel>,
+    /// The solvers that it compares, by what their first runs found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub solvers: Vec<StudySolver>,
     /// What was left out, with the reason: the whole part, or levels and measurements of it.
     pub skipped: Vec<StudySkipped>,
 }
@@ -162,6 +165,20 @@ pub struct StudyKernel {
     pub preemption: Option<String>,
     /// The guest that it ran in. Null for a machine.
     pub guest: Option<Guest>,
+}
+
+/// A solver that a study compares.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudySolver {
+    /// The level of the factor.
+    pub level: String,
+    /// The library's file. Null for our own.
+    pub library: Option<String>,
+    /// What it says of its version. Null where it does not.
+    pub version: Option<String>,
+    /// Which processors its code is for, by its own name. Null where it does not say.
+    pub core: Option<String>,
 }
 
 /// Something that was left out.

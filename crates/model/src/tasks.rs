@@ -85,22 +85,67 @@ pub enum TaskPolicy {
         /// Time that the kernel guarantees in each period.
         runtime_ns: Nanos,
     },
+    /// `SCHED_EXT`, under a BPF scheduler of ours.
+    Ext {
+        /// Which.
+        scheduler: ExtScheduler,
+        /// What it has to be compared with a fixed priority, from 1 to 99: its place in the order of periods. Null where the
+        /// scheduler has no such order, or not enough priorities were left.
+        priority: Option<u8>,
+    },
     /// `SCHED_OTHER`: nothing is promised.
     Other,
 }
+
+/// A BPF scheduler of ours.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtScheduler {
+    /// The job that is due first goes first.
+    EarliestDeadlineFirst,
+    /// The shorter the period, the sooner.
+    RateMonotonic,
+}
+
+choices!(ExtScheduler {
+    EarliestDeadlineFirst => "earliest-deadline-first",
+    RateMonotonic => "rate-monotonic",
+});
 
 impl TaskPolicy {
     /// Returns its fixed priority.
     pub const fn priority(self) -> Option<u8> {
         match self {
-            Self::Fifo { priority } | Self::Rr { priority } => priority,
+            Self::Fifo { priority } | Self::Rr { priority } | Self::Ext { priority, .. } => {
+                priority
+            }
             Self::Deadline { .. } | Self::Other => None,
         }
     }
 
     /// Whether it has a fixed priority.
     pub const fn is_fixed(self) -> bool {
+        self.is_throttled() || matches!(self.ext(), Some(ExtScheduler::RateMonotonic))
+    }
+
+    /// Whether the job that is due first goes first.
+    pub const fn is_earliest_first(self) -> bool {
+        matches!(self, Self::Deadline { .. })
+            || matches!(self.ext(), Some(ExtScheduler::EarliestDeadlineFirst))
+    }
+
+    /// Whether the kernel's real-time throttling holds it back.
+    pub const fn is_throttled(self) -> bool {
         matches!(self, Self::Fifo { .. } | Self::Rr { .. })
+    }
+
+    /// Returns the BPF scheduler that it is under.
+    pub const fn ext(self) -> Option<ExtScheduler> {
+        match self {
+            Self::Ext { scheduler, .. } => Some(scheduler),
+            _ => None,
+        }
     }
 }
 

@@ -53,6 +53,23 @@ pub struct Habit {
     pub total_ns: Option<u64>,
     /// The longest of them.
     pub max_ns: Option<u64>,
+    /// Where it happened, the place first where it did most often. Empty where no stacks were taken, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Stack>,
+}
+
+/// Where in the kernel and in the program something happened.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stack {
+    /// How often it happened there.
+    pub count: u64,
+    /// Functions of the kernel, innermost first.
+    #[serde(default)]
+    pub kernel: Vec<String>,
+    /// Functions of the program, innermost first, each with its file: as far as its frame pointers lead.
+    #[serde(default)]
+    pub user: Vec<String>,
 }
 
 /// One watched thread.
@@ -140,7 +157,8 @@ pub struct Late {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
     /// What kind: `task`, `unpreemptible`, `interrupt`, `softirq`, `timer`, `masked`, `idle-exit`, `outside`, `slack`,
-    /// `throttling`, `lock`, `lock-chain`, `call`, `system-call`, `page-fault`, `stopped`, `itself`, `earlier-cycle`, `unknown`.
+    /// `throttling`, `lock`, `lock-chain`, `call`, `system-call`, `page-fault`, `stopped`, `migration`, `itself`,
+    /// `earlier-cycle`, `unknown`.
     pub kind: String,
     /// Its name as the kernel has it, where it has one.
     pub name: Option<String>,
@@ -160,6 +178,10 @@ pub struct Culprit {
     pub worst_ns: u64,
     /// Mean a cycle that was in time.
     pub in_time_mean_ns: f64,
+    /// Where the thread was when it happened in late cycles, the place first where it did most often. Empty where it is nothing that the
+    /// thread came to by itself, where no stacks were taken, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Stack>,
 }
 
 /// One of the longest cycles.

@@ -36,6 +36,10 @@ pub enum Format {
     Rteval,
     /// `composite.xml` of the Phoronix Test Suite.
     Phoronix,
+    /// What `latmus` of EVL prints, and the file of its `-g`.
+    Latmus,
+    /// What `latency` of Xenomai prints, and the file of its `-g`.
+    XenomaiLatency,
 }
 
 /// How much of a file [`detect`] wants to see.
@@ -57,6 +61,8 @@ impl Format {
         Self::JitterdebuggerRaw,
         Self::Rteval,
         Self::Phoronix,
+        Self::Latmus,
+        Self::XenomaiLatency,
     ];
 
     /// Returns its name, as options and records spell it.
@@ -75,6 +81,8 @@ impl Format {
             Self::JitterdebuggerRaw => "jitterdebugger-raw",
             Self::Rteval => "rteval",
             Self::Phoronix => "phoronix",
+            Self::Latmus => "latmus",
+            Self::XenomaiLatency => "xenomai-latency",
         }
     }
 
@@ -90,6 +98,8 @@ impl Format {
             Self::JitterdebuggerJson | Self::JitterdebuggerRaw => "jitterdebugger",
             Self::Rteval => "rteval",
             Self::Phoronix => "phoronix-test-suite",
+            Self::Latmus => "latmus",
+            Self::XenomaiLatency => "latency",
         }
     }
 }
@@ -175,7 +185,7 @@ fn lines(text: &str) -> Option<Format> {
         } else if is_log_line(start) {
             Some(Format::CyclictestLog)
         } else {
-            None
+            crate::xenomai::begins(start)
         }
     })
 }

@@ -26,6 +26,7 @@ mod phoronix;
 mod rteval;
 mod rtla;
 mod series;
+mod xenomai;
 
 use std::error::Error as StdError;
 use std::io::BufRead;
@@ -108,6 +109,7 @@ pub fn import(
         Format::JitterdebuggerRaw => jitterdebugger::read_samples(input, unit, sink),
         Format::Rteval => rteval::read(input),
         Format::Phoronix => phoronix::read(input),
+        Format::Latmus | Format::XenomaiLatency => xenomai::read(&mut Lines::new(input), format),
     };
     imported?.bounded()
 }

@@ -41,6 +41,8 @@ fn every_golden_file_is_detected_and_imported() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let (imported, record) = read(&name);
         let expected = match name.as_str() {
+            n if n.starts_with("latmus") => Format::Latmus,
+            n if n.starts_with("latency") => Format::XenomaiLatency,
             n if n.ends_with("verbose.out") => Format::CyclictestLog,
             n if n.starts_with("cyclictest") && n.ends_with(".json") => Format::CyclictestJson,
             n if n.contains("-hist") && n.starts_with("cyclictest") => Format::CyclictestHistogram,

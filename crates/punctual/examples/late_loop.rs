@@ -15,16 +15,23 @@
 use std::fs;
 use std::hint::black_box;
 use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use punctual_model::{Clock, CpuId, Nanos, Policy};
 use punctual_sys::mutex::{Protocol, ProtocolMutex};
 use punctual_sys::pages::{HugePages, Pages};
+use punctual_sys::thread::Tid as ThreadId;
 use punctual_sys::timer::{Nanosleep, Sleeper as _};
 use punctual_sys::{clock, sched};
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::net::sockopt::set_socket_recv_buffer_size;
+use rustix::net::{AddressFamily, Protocol as Ip, SendFlags, SocketType, sendto, socket};
 
 const PERIOD: Nanos = Nanos::from_millis(4);
 const WORK: Nanos = Nanos::from_micros(100);
@@ -37,7 +44,13 @@ fn main() {
     let mut words = std::env::args().skip(1);
     let culprit = words.next().unwrap_or_else(|| "none".to_owned());
     let cycles = words.next().map_or(500, |n| n.parse().unwrap());
-    let cpu = sched::affinity().unwrap().iter().max().unwrap();
+    let cpus = sched::affinity().unwrap();
+    // The CPU that goes offline is another one.
+    let cpu = match culprit.as_str() {
+        "stop-machine" => cpus.iter().min(),
+        _ => cpus.iter().max(),
+    };
+    let cpu = cpu.unwrap();
     let stage = Stage {
         cpu,
         stop: Arc::default(),
@@ -210,6 +223,27 @@ impl Stage {
                 };
                 (Vec::new(), Box::new(work))
             }
+            "allocation" => {
+                // As a program that is careful: no page is touched for the first time but those that it asks for too late.
+                mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).unwrap();
+                let work = move |cycle| {
+                    if strikes_in(cycle) {
+                        counted();
+                        let end = clock::monotonic() + STRIKE;
+                        while clock::monotonic() < end {
+                            black_box(Pages::<u64>::map(1 << 17, HugePages::Leave).unwrap());
+                        }
+                    }
+                };
+                (Vec::new(), Box::new(work))
+            }
+            "softirq" => {
+                let flood = Flood::new();
+                let strike = move || flood.go_on_for(STRIKE);
+                (vec![self.striker("flood", fifo(90), strike)], nothing)
+            }
+            "migration" => self.migration(),
+            "stop-machine" => self.stop_machine(),
             "cpu-quota" => {
                 let stop = Arc::clone(&self.stop);
                 // In the group of the loop, whose time it uses up.
@@ -258,6 +292,64 @@ impl Stage {
         (Vec::new(), Box::new(work))
     }
 
+    /// The loop computes for most of its period, and another thread moves it from CPU to CPU meanwhile.
+    fn migration(&self) -> (Vec<JoinHandle<()>>, Work) {
+        let looping = Arc::new(AtomicI32::new(0));
+        let tid = Arc::clone(&looping);
+        let (stop, strikes) = (Arc::clone(&self.stop), Arc::clone(&self.strikes));
+        let cpus: Vec<CpuId> = sched::affinity().unwrap().iter().collect();
+        let back = self.cpu;
+        let to = move |cpu: CpuId| {
+            let tid = tid.load(Ordering::Acquire);
+            tid > 0 && sched::set_affinity_of(tid, &std::iter::once(cpu).collect()).is_ok()
+        };
+        // On whichever CPU it is not, with a priority below that of the loop.
+        let mover = move || {
+            sched::set_policy(Policy::Fifo { priority: 70 }).unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                pause(PERIOD.times(EVERY));
+                let end = clock::monotonic() + STRIKE;
+                for cpu in cpus.iter().cycle() {
+                    if clock::monotonic() >= end || !to(*cpu) {
+                        break;
+                    }
+                }
+                to(back);
+                strikes.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let mover = thread::Builder::new().name("mover".to_owned()).spawn(mover);
+        let work = move |cycle| {
+            if cycle == 0 {
+                looping.store(ThreadId::current().get(), Ordering::Release);
+            }
+            spin(Nanos::from_millis(3));
+        };
+        (vec![mover.unwrap()], Box::new(work))
+    }
+
+    /// The loop computes for most of its period, and the last CPU goes offline and comes back meanwhile: all others stop for that.
+    fn stop_machine(&self) -> (Vec<JoinHandle<()>>, Work) {
+        let last = sched::affinity().unwrap().iter().max().unwrap();
+        assert_ne!(last, self.cpu, "there is one CPU alone");
+        let online = format!("/sys/devices/system/cpu/cpu{last}/online");
+        let (stop, strikes) = (Arc::clone(&self.stop), Arc::clone(&self.strikes));
+        let switcher = move || {
+            while !stop.load(Ordering::Relaxed) {
+                pause(PERIOD.times(EVERY));
+                fs::write(&online, "0").unwrap();
+                let back = fs::write(&online, "1");
+                back.unwrap();
+                strikes.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let switcher = thread::Builder::new()
+            .name("switcher".to_owned())
+            .spawn(switcher);
+        let work = |_| spin(Nanos::from_millis(3));
+        (vec![switcher.unwrap()], Box::new(work))
+    }
+
     /// A lock without inheritance, held by a low-priority thread that a middle one keeps from running.
     fn lock(&self) -> (Vec<JoinHandle<()>>, Work) {
         let lock = Arc::new(ProtocolMutex::new(Protocol::None).unwrap());
@@ -266,7 +358,7 @@ impl Stage {
         let holder = self.striker("holder", Policy::Fifo { priority: 10 }, move || {
             of_holder.lock().unwrap();
             is_held.store(true, Ordering::Release);
-            spin(Nanos::from_millis(2));
+            spin(Nanos::from_millis(3));
             of_holder.unlock().unwrap();
         });
         let stop = Arc::clone(&self.stop);
@@ -283,5 +375,33 @@ impl Stage {
             lock.unlock().unwrap();
         };
         (vec![holder, middle], Box::new(work))
+    }
+}
+
+/// Packets that keep the soft interrupt of the network busy: each goes to many sockets, and the kernel delivers them within
+/// that soft interrupt, on the CPU of whoever sends.
+struct Flood(Vec<OwnedFd>);
+
+/// For experiments (RFC 3692): nobody listens to it but these sockets.
+const EXPERIMENT: u32 = 253;
+
+impl Flood {
+    fn new() -> Self {
+        let protocol = Ip::from_raw(NonZeroU32::new(EXPERIMENT).unwrap());
+        let one = |_| {
+            let one = socket(AddressFamily::INET, SocketType::RAW, Some(protocol)).unwrap();
+            // What is delivered is soon too much, and let go.
+            set_socket_recv_buffer_size(&one, 1).unwrap();
+            one
+        };
+        Self((0..400).map(one).collect())
+    }
+
+    fn go_on_for(&self, span: Nanos) {
+        let end = clock::monotonic() + span;
+        let here = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        while clock::monotonic() < end {
+            sendto(&self.0[0], b"one more", SendFlags::empty(), &here).unwrap();
+        }
     }
 }

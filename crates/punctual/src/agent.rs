@@ -238,6 +238,7 @@ fn measure(
         .args(&run.arguments)
         .env("PUNCTUAL_HOME", HOME)
         .env(RUN_ID, &run.id)
+        .envs(run.libraries.iter().map(|path| ("LD_LIBRARY_PATH", path)))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -81,6 +81,11 @@ impl Host {
         })
     }
 
+    /// Has guests find `files` too.
+    pub(crate) fn carry(&mut self, files: Initramfs) {
+        self.packed = files.behind(&self.packed);
+    }
+
     /// Returns the design of `target` on `machine`.
     pub(crate) fn design(&self, target: &GuestTarget, machine: Machine) -> Design {
         target.design(self.architecture, machine)

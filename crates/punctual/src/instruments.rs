@@ -16,7 +16,6 @@ mod release;
 mod request;
 mod tasks;
 mod wakeup;
-#[cfg(feature = "workbench")]
 mod watch;
 
 use std::path::Path;
@@ -32,40 +31,39 @@ use crate::cli::{CommonArgs, MetricsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// Makes the subcommands of `measure`: of each instrument the help text, the module with its options and `run`, and the
-/// feature that it is part of.
+/// Makes the subcommands of `measure`: of each instrument the help text, and the module with its options and `run`.
 macro_rules! instruments {
-    ($($(#[doc = $about:literal])* $name:ident = $module:ident::$args:ident $(if $feature:literal)?,)*) => {
+    ($($(#[doc = $about:literal])* $name:ident = $module:ident::$args:ident,)*) => {
         /// What makes samples
         #[derive(Debug, Subcommand)]
         pub enum Instrument {
-            $($(#[doc = $about])* $(#[cfg(feature = $feature)])? $name(Box<$module::$args>),)*
+            $($(#[doc = $about])* $name(Box<$module::$args>),)*
         }
 
         impl Instrument {
             /// Returns its name.
             pub(crate) const fn name(&self) -> &'static str {
                 match self {
-                    $($(#[cfg(feature = $feature)])? Self::$name(_) => stringify!($module),)*
+                    $(Self::$name(_) => stringify!($module),)*
                 }
             }
 
             /// Measures with it in this machine as it is.
             pub(crate) fn measure(&self, home: Option<&Path>) -> Result<Exit, CliError> {
                 match self {
-                    $($(#[cfg(feature = $feature)])? Self::$name(args) => $module::run(home, args),)*
+                    $(Self::$name(args) => $module::run(home, args),)*
                 }
             }
 
             const fn common(&self) -> &CommonArgs {
                 match self {
-                    $($(#[cfg(feature = $feature)])? Self::$name(args) => &args.common,)*
+                    $(Self::$name(args) => &args.common,)*
                 }
             }
 
             const fn common_mut(&mut self) -> &mut CommonArgs {
                 match self {
-                    $($(#[cfg(feature = $feature)])? Self::$name(args) => &mut args.common,)*
+                    $(Self::$name(args) => &mut args.common,)*
                 }
             }
         }
@@ -94,7 +92,7 @@ instruments! {
     /// Run a task set: response times, missed deadlines, and which assumption broke where a bound did not hold
     Tasks = tasks::TasksArgs,
     /// Watch a program's own threads, unchanged: where the time of each cycle goes, and who made late ones late
-    Watch = watch::WatchArgs if "workbench",
+    Watch = watch::WatchArgs,
     /// Measure the gaps that a busy loop sees on a CPU, and the kernel's counts of interrupts and switches
     Noise = noise::NoiseArgs,
 }
@@ -110,10 +108,13 @@ impl Instrument {
         &self.common().metrics
     }
 
-    /// Whether it watches threads, of a program or its own, which a guest cannot.
+    /// Returns how it watches a program, where it does.
     #[cfg(feature = "workbench")]
-    pub(crate) const fn watches(&self) -> bool {
-        matches!(self, Self::Watch(_)) || self.common().explain
+    pub(crate) const fn watches(&self) -> Option<&WatchArgs> {
+        match self {
+            Self::Watch(args) => Some(args),
+            _ => None,
+        }
     }
 
     /// Returns what a guest with this number of CPUs gets in addition to the options: what they refer to is here.

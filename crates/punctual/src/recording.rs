@@ -17,7 +17,6 @@ use std::time::SystemTime;
 use punctual_measure::frame::{self, Found, Frame};
 use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
-#[cfg(feature = "workbench")]
 use punctual_measure::watch::Beside as Explainer;
 use punctual_measure::{MeasureError, Sink, wakeup, work};
 use punctual_model::{Better, Figure, RunRecord, RunSpec};
@@ -225,7 +224,6 @@ fn record_for<'a>(
         load.as_mut(),
         &mut listener,
         |frame| {
-            #[cfg(feature = "workbench")]
             if job.explain {
                 let explainer = Explainer::start(sys, job.instrument)?;
                 let mut found = instrument(frame)?;

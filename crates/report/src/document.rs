@@ -28,6 +28,7 @@ mod maxima;
 mod named;
 mod one_shot;
 mod parts;
+mod places;
 mod requirement;
 mod results;
 mod runs;

@@ -33,6 +33,7 @@ fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
             command_line: String::new(),
             cpus: 1,
             memory_bytes: 1 << 29,
+            nodes: None,
             seed: u64::from(block),
             agent: None,
         });

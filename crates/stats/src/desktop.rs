@@ -22,6 +22,7 @@ pub(crate) mod random;
 pub mod requirement;
 pub mod runs;
 pub mod sequential;
+pub(crate) mod shape;
 pub mod stop;
 pub(crate) mod student;
 pub mod tail;

@@ -34,6 +34,14 @@ pub enum AdoptError {
         /// What it says.
         id: String,
     },
+    /// Its directory is that of another run.
+    #[error("read {}: its record is of another run, {id}", path.display())]
+    Place {
+        /// The directory of the run.
+        path: PathBuf,
+        /// What the record says.
+        id: String,
+    },
     /// Its record has what this program would lose.
     #[error("read {}: a newer program wrote the key `{key}`, which this one would drop", path.display())]
     Unknown {
@@ -75,6 +83,14 @@ impl Store {
             path: run.path().to_owned(),
             id: record.id.chars().take(100).collect(),
         })?;
+        // A directory may be called anything, but not by the id of another run: then one of the two is not what it was.
+        let name = run.path().file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| *name != record.id && id_of_name(name).is_some()) {
+            return Err(AdoptError::Place {
+                path: run.path().to_owned(),
+                id: record.id,
+            });
+        }
         let dir = run.dir().map_err(ReadError::from)?;
         let text = read_limited(&dir, RUN_FILE, RECORD_LIMIT).map_err(ReadError::from)?;
         keeps_all(run.path(), &text, &record)?;

@@ -5,9 +5,13 @@
 
 use std::io;
 use std::mem::size_of;
+use std::num::NonZeroU64;
 
 use punctual_model::{CPU_LIMIT, CpuId, CpuSet, Nanos, Policy};
 use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+/// include/uapi/linux/sched.h, since Linux 6.12.
+const SCHED_EXT: i32 = 7;
 
 /// Sets the calling thread's scheduling policy.
 ///
@@ -186,6 +190,11 @@ pub fn timer_slack() -> Option<Nanos> {
     rustix::thread::current_timer_slack().ok().map(Nanos::new)
 }
 
+/// Asks the kernel to wake the calling thread no later than asked. What it has then, [`timer_slack`] tells.
+pub fn lose_timer_slack() {
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
+
 fn zeroed() -> libc::sched_attr {
     // SAFETY: `sched_attr` is plain integers, for which all-zero is valid.
     unsafe { std::mem::zeroed() }
@@ -200,7 +209,7 @@ fn to_attr(policy: Policy) -> libc::sched_attr {
     attr.sched_policy = number(policy).cast_unsigned();
     match policy {
         Policy::Other { nice } => attr.sched_nice = nice.into(),
-        Policy::Batch | Policy::Idle => {}
+        Policy::Batch | Policy::Idle | Policy::Ext => {}
         Policy::Fifo { priority } | Policy::RoundRobin { priority } => {
             attr.sched_priority = priority.into();
         }
@@ -221,6 +230,7 @@ const fn number(policy: Policy) -> i32 {
         Policy::Fifo { .. } => libc::SCHED_FIFO,
         Policy::RoundRobin { .. } => libc::SCHED_RR,
         Policy::Deadline { .. } => libc::SCHED_DEADLINE,
+        Policy::Ext => SCHED_EXT,
     }
 }
 
@@ -235,6 +245,7 @@ fn from_attr(attr: &libc::sched_attr) -> io::Result<Policy> {
         }),
         libc::SCHED_BATCH => Ok(Policy::Batch),
         libc::SCHED_IDLE => Ok(Policy::Idle),
+        SCHED_EXT => Ok(Policy::Ext),
         libc::SCHED_FIFO => Ok(Policy::Fifo {
             priority: priority()?,
         }),

@@ -181,7 +181,7 @@ pub fn is_users_own_right(policy: punctual_model::Policy) -> bool {
             Resource::Nice,
             (20 + u64::from(nice.unsigned_abs())).min(40),
         ),
-        Policy::Other { .. } | Policy::Batch | Policy::Idle => true,
+        Policy::Other { .. } | Policy::Batch | Policy::Idle | Policy::Ext => true,
     }
 }
 

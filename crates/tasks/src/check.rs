@@ -11,7 +11,7 @@ mod words;
 
 use punctual_model::tasks::{
     Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict, TASKS_CHECK_FORMAT, Task,
-    TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
+    TaskBound, TaskSet, TaskVerdict, TasksCheck,
 };
 use punctual_model::{CpuId, CpuSet};
 
@@ -75,6 +75,16 @@ pub fn check(
     machine: &CpuSet,
     limits: &Limits,
 ) -> TasksCheck {
+    counted(set, not_understood, machine, limits).0
+}
+
+/// The same, with the steps that it took: what a check costs, on whatever machine.
+fn counted(
+    set: &TaskSet,
+    not_understood: Vec<String>,
+    machine: &CpuSet,
+    limits: &Limits,
+) -> (TasksCheck, u64) {
     let mut check = TasksCheck {
         format: TASKS_CHECK_FORMAT.to_owned(),
         verdict: SetVerdict::NotShown,
@@ -113,10 +123,11 @@ pub fn check(
     } else {
         SetVerdict::NotShown
     };
+    let mut growing = Effort::usual();
     if check.verdict == SetVerdict::Shown {
-        grow(set, machine, limits, &groups, &mut check);
+        grow(set, machine, limits, &groups, &mut check, &mut growing);
     }
-    check
+    (check, effort.spent() + growing.spent())
 }
 
 /// Finds by which factor all execution times may grow.
@@ -126,20 +137,20 @@ fn grow(
     limits: &Limits,
     groups: &[Box<dyn Group + '_>],
     check: &mut TasksCheck,
+    effort: &mut Effort,
 ) {
     let questions: Vec<(usize, usize)> = groups
         .iter()
         .enumerate()
         .flat_map(|(group, of)| (0..of.questions()).map(move |question| (group, question)))
         .collect();
-    let mut effort = Effort::usual();
     let mut unanswered = false;
     let (factor, first) = growth::largest(questions.len() + 1, |at, factor| {
         // The last question is whether throttling starts, which is nobody's deadline.
         let Some((group, question)) = questions.get(at).copied() else {
             return Some(budget::leaves(set, machine, limits, factor));
         };
-        let answer = groups[group].ask(question, factor, &mut effort);
+        let answer = groups[group].ask(question, factor, effort);
         unanswered |= answer.is_none();
         answer
     });
@@ -149,7 +160,7 @@ fn grow(
     check.growth = Some(punctual_stats::float(factor) / punctual_stats::float(growth::ONE));
     check.breaks_first = first.and_then(|at| {
         let (group, question) = *questions.get(at)?;
-        let task = groups[group].fails(question, factor + 1, &mut effort);
+        let task = groups[group].fails(question, factor + 1, effort);
         Some(set.tasks[task].name.clone())
     });
 }
@@ -230,10 +241,7 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
         return Vec::new();
     }
     let fixed = set.tasks.iter().all(|task| task.policy.is_fixed());
-    let edf = set
-        .tasks
-        .iter()
-        .all(|task| matches!(task.policy, TaskPolicy::Deadline { .. }));
+    let edf = set.tasks.iter().all(|task| task.policy.is_earliest_first());
     if !fixed && !edf || set.tasks.iter().any(|task| !task.sections.is_empty()) {
         return Vec::new();
     }
@@ -281,3 +289,7 @@ fn slack(deadline: u64, response: u64) -> i64 {
     let signed = |time| i64::try_from(time).unwrap_or(i64::MAX);
     signed(deadline) - signed(response)
 }
+
+#[cfg(test)]
+#[path = "check/cost.rs"]
+mod cost;

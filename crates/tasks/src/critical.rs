@@ -5,7 +5,7 @@
 
 use punctual_model::CpuId;
 use punctual_model::Nanos;
-use punctual_model::tasks::{CriticalSlice, TaskPolicy, TasksCheck};
+use punctual_model::tasks::{CriticalSlice, TasksCheck};
 
 use crate::check::work;
 use crate::simulate::{Scheduler, Start, simulate};
@@ -35,9 +35,7 @@ fn of_cpu(check: &TasksCheck, cpu: CpuId) -> Vec<CriticalSlice> {
     let mut members: Vec<usize> = (0..check.tasks.len()).filter(on).collect();
     let alone = members.iter().all(|at| check.tasks[*at].cpus.len() == 1);
     let policy = |at: &usize| check.set.tasks[*at].policy;
-    let edf = members
-        .iter()
-        .all(|at| matches!(policy(at), TaskPolicy::Deadline { .. }));
+    let edf = members.iter().all(|at| policy(at).is_earliest_first());
     let fixed = members.iter().all(|at| policy(at).is_fixed());
     if !alone || !(edf || fixed) {
         return Vec::new();

@@ -7,11 +7,19 @@
 pub const PREFIX: &str = "example:";
 
 /// Name and text of each set.
-pub const EXAMPLES: [(&str, &str); 3] = [
+pub const EXAMPLES: [(&str, &str); 5] = [
     ("arm", include_str!("../../../docs/data/arm.toml")),
     (
         "earliest-deadline-first",
         include_str!("../../../docs/data/earliest-deadline-first.toml"),
+    ),
+    (
+        "ext-earliest-deadline-first",
+        include_str!("../../../docs/data/ext-earliest-deadline-first.toml"),
+    ),
+    (
+        "ext-rate-monotonic",
+        include_str!("../../../docs/data/ext-rate-monotonic.toml"),
     ),
     (
         "rate-monotonic",

@@ -8,8 +8,8 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::tasks::{
-    CriticalSection, InterruptLoad, Overheads, PriorityOrder, Protocol, Resource, TASKS_FORMAT,
-    Task, TaskPolicy, TaskSet,
+    CriticalSection, ExtScheduler, InterruptLoad, Overheads, PriorityOrder, Protocol, Resource,
+    TASKS_FORMAT, Task, TaskPolicy, TaskSet,
 };
 use punctual_model::{CpuSet, Nanos};
 use serde::Deserialize;
@@ -94,6 +94,7 @@ struct FileText {
     order: Option<PriorityOrder>,
     cpus: Option<Spanned<String>>,
     policy: Option<PolicyText>,
+    scheduler: Option<Spanned<ExtScheduler>>,
     #[serde(default)]
     task: Vec<Spanned<TaskText>>,
     #[serde(default)]
@@ -108,6 +109,9 @@ enum PolicyText {
     Rr,
     Deadline,
     Other,
+    /// Of a set that names a scheduler.
+    #[serde(skip)]
+    Ext(ExtScheduler),
 }
 
 #[derive(Deserialize)]
@@ -191,6 +195,32 @@ impl Reader<'_> {
         }
     }
 
+    /// Refuses what a BPF scheduler knows nothing of.
+    fn scheduler(&self, parsed: &FileText) -> Result<(), TaskSetError> {
+        let Some(scheduler) = &parsed.scheduler else {
+            return Ok(());
+        };
+        let named =
+            parsed.policy.is_some() || parsed.task.iter().any(|t| t.get_ref().policy.is_some());
+        let reason = if named {
+            "it has all tasks of the set; remove `policy`"
+        } else if parsed
+            .order
+            .is_some_and(|order| order != PriorityOrder::RateMonotonic)
+        {
+            "it has an order of its own; remove `order`"
+        } else if !parsed.resource.is_empty() {
+            "sched_ext has no protocol against priority inversion; remove the resources"
+        } else {
+            return Ok(());
+        };
+        let name = scheduler.get_ref().name();
+        Err(self.fail(
+            scheduler.span().start,
+            format!("scheduler = \"{name}\": {reason}"),
+        ))
+    }
+
     fn draft(&self, parsed: FileText) -> Result<Draft, TaskSetError> {
         if let Some(format) = &parsed.format
             && format.get_ref() != TASKS_FORMAT
@@ -201,6 +231,8 @@ impl Reader<'_> {
             );
             return Err(self.fail(format.span().start, reason));
         }
+        self.scheduler(&parsed)?;
+        let scheduler = parsed.scheduler.as_ref().map(|of| *of.get_ref());
         let resources = self.resources(&parsed.resource)?;
         let all_cpus = match &parsed.cpus {
             Some(text) => self.cpus(text.get_ref(), text.span().start)?,
@@ -235,7 +267,10 @@ impl Reader<'_> {
             if !names.insert(task.name.clone()) {
                 return Err(self.fail(at, format!("task \"{}\" appears twice", task.name)));
             }
-            let policy = task.policy.or(parsed.policy).unwrap_or(PolicyText::Fifo);
+            let policy = match scheduler {
+                Some(scheduler) => PolicyText::Ext(scheduler),
+                None => task.policy.or(parsed.policy).unwrap_or(PolicyText::Fifo),
+            };
             self.task(&mut draft, number, task, policy, &all_cpus, at)?;
         }
         if let Some(cycle) = cycle(&draft.set) {
@@ -301,11 +336,15 @@ impl Reader<'_> {
                 priority: text.priority,
             },
             PolicyText::Other => TaskPolicy::Other,
+            PolicyText::Ext(scheduler) => TaskPolicy::Ext {
+                scheduler,
+                priority: None,
+            },
         };
         if text.priority.is_some_and(|p| !(1..=99).contains(&p)) {
             return Err(fail("priority: expected a number from 1 to 99".to_owned()));
         }
-        if text.priority.is_some() && !policy.is_fixed() {
+        if text.priority.is_some() && !policy.is_throttled() {
             return Err(fail(
                 "priority belongs to the policies fifo and rr".to_owned(),
             ));

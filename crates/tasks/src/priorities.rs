@@ -32,8 +32,9 @@ pub(crate) fn give(set: &mut TaskSet, unordered: &[usize]) {
         ordered = optimal(set, ordered);
     }
     for at in ordered {
-        if let TaskPolicy::Fifo { priority } | TaskPolicy::Rr { priority } =
-            &mut set.tasks[at].policy
+        if let TaskPolicy::Fifo { priority }
+        | TaskPolicy::Rr { priority }
+        | TaskPolicy::Ext { priority, .. } = &mut set.tasks[at].policy
         {
             *priority = Some(next);
             next = next.saturating_sub(1).max(1);

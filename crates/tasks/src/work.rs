@@ -56,10 +56,18 @@ impl Work {
 #[derive(Clone, Copy, Debug)]
 pub struct Effort(u64);
 
+/// About half a second: a step takes some 5 ns.
+const USUAL: u64 = 100_000_000;
+
 impl Effort {
     /// Enough for every set that people make: about half a second.
     pub const fn usual() -> Self {
-        Self(100_000_000)
+        Self(USUAL)
+    }
+
+    /// The steps that were taken of [`Self::usual`].
+    pub(crate) const fn spent(self) -> u64 {
+        USUAL.saturating_sub(self.0)
     }
 
     /// Takes some; `false` where nothing is left.

@@ -23,11 +23,15 @@ use crate::comparison::{
 };
 use crate::history::{differing, lengths, units};
 use crate::number::percent;
+use crate::words::plural;
 
 /// A fact of a machine is reported if at most this share of the others has it too,
 const RARE: f64 = 0.1;
 /// and at least this share of them has another one in common.
 const USUAL: f64 = 0.5;
+
+/// Machines whose p-value is below this are not taken to be normal.
+const NORMAL: f64 = 0.05;
 
 /// What was asked.
 #[derive(Clone, Debug)]
@@ -212,6 +216,7 @@ fn figure(column: Column, level: f64, confidence: f64) -> Option<MachinesFigure>
         interval: found.interval.map(interval),
         between_machines: found.between.map(deviation),
         between_runs: found.within.map(deviation),
+        normal_p: found.normal_p,
         machines: machines.collect(),
     })
 }
@@ -375,6 +380,7 @@ fn remarks(groups: &[MachinesGroup], imported: usize, refused: &[RefusedRun]) ->
             "no machine has two runs: what machines and what runs differ by cannot be told apart";
         remarks.push(Finding::observed("single-runs", detail.to_owned()));
     }
+    remarks.extend(single.clone().filter_map(long_tail));
     let mut said: Vec<&str> = Vec::new();
     for withheld in single.filter_map(|figure| figure.withheld.as_ref()) {
         if !said.contains(&withheld.detail.as_str()) {
@@ -394,4 +400,23 @@ fn remarks(groups: &[MachinesGroup], imported: usize, refused: &[RefusedRun]) ->
         remarks.push(Finding::observed("left-out", detail));
     }
     remarks
+}
+
+/// That machines which are not normal have more outliers than the level says.
+fn long_tail(figure: &MachinesFigure) -> Option<Finding> {
+    let outliers = figure.machines.iter().filter(|one| one.outlier).count();
+    let p = figure.normal_p.filter(|p| outliers > 0 && *p < NORMAL)?;
+    let p = match p < 0.001 {
+        true => "below 0.001".to_owned(),
+        false => format!("{p:.3}"),
+    };
+    Some(Finding::observed(
+        "long-tail",
+        format!(
+            "{}: the other machines are not normally distributed either (p {p}), so its {outliers} outlier{} may be the end of a \
+             long tail; the probability of a wrong one is not bounded",
+            figure.figure,
+            plural(outliers),
+        ),
+    ))
 }

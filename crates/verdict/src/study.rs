@@ -296,12 +296,17 @@ fn direction(result: &ComparedFigure, published: Option<Way>) -> StudyDirection 
     }
 }
 
-/// Shows the estimates of each cell.
+/// Shows the estimates of each cell, and next to them the `published` values of machines by figure and machine.
 ///
 /// # Errors
 ///
 /// [`CompareError::Value`] for a figure that is not a number, [`CompareError::NoFigure`] if no run has any.
-pub fn table(cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CompareError> {
+pub fn table(
+    cells: Cells,
+    metrics: &[Metric],
+    published: &BTreeMap<String, BTreeMap<String, f64>>,
+    unit: Option<&str>,
+) -> Result<StudyAnswer, CompareError> {
     let records = || {
         let runs = cells.groups.iter().flat_map(|group| &group.runs);
         runs.map(|run| &run.record)
@@ -317,8 +322,23 @@ pub fn table(cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CompareErr
             asked: metrics.iter().map(ToString::to_string).collect(),
         });
     }
+    let conclusion = said::ranges(&rows);
+    let mut known: Vec<StudyRow> = rows.clone();
+    known.dedup_by(|a, b| a.figure == b.figure);
+    for row in &known {
+        let machines = published.get(&row.figure).into_iter().flatten();
+        rows.extend(machines.map(|(machine, value)| StudyRow {
+            cell: machine.clone(),
+            figure: row.figure.clone(),
+            unit: row.unit.clone(),
+            better: row.better,
+            published: Some(*value),
+            published_unit: unit.map(ToOwned::to_owned),
+            ..StudyRow::default()
+        }));
+    }
     Ok(StudyAnswer {
-        conclusion: said::ranges(&rows),
+        conclusion,
         rows,
         pictures: pictures::of(&cells.groups),
         ..StudyAnswer::default()
@@ -515,7 +535,8 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
                 format!("{class} at {deadline}")
             })
             .collect();
-        classes.push(format!("{}: {}", said::level(&group.name), of.join(", ")));
+        let cell = said::level(&group.name).replace('=', " ");
+        classes.push(format!("{cell}: {}", of.join(", ")));
     }
     StudyAnswer {
         rows,

@@ -18,6 +18,7 @@ fn cell(values: &[(f64, u64)]) -> LatencyCell {
             command_line: String::new(),
             cpus: 1,
             memory_bytes: 1,
+            nodes: None,
             seed,
             agent: None,
         });

@@ -161,7 +161,23 @@ fn what_a_record_has_elsewhere_becomes_a_figure() {
     let series = agreement(&cells, &metrics).rows;
     let of_first = series.iter().find(|row| row.figure == "skewness").unwrap();
     assert_eq!(of_first.estimate, Some(2.5));
-    let answer = table(cells, &metrics).unwrap();
+    // What machines were published with is shown next to what was measured, and is no run of anybody.
+    let machine = BTreeMap::from([("g9test1".to_owned(), 32_119.49)]);
+    let published = BTreeMap::from([("skewness".to_owned(), machine)]);
+    let answer = table(cells, &metrics, &published, Some("MB/s")).unwrap();
+    let theirs = answer
+        .rows
+        .iter()
+        .find(|row| row.cell == "g9test1")
+        .unwrap();
+    assert_eq!((theirs.runs, theirs.estimate), (0, None));
+    assert_eq!(theirs.published, Some(32_119.49));
+    assert_eq!(theirs.figure, "skewness");
+    assert!(
+        !answer.conclusion.contains("32119"),
+        "{}",
+        answer.conclusion
+    );
     let row = |name: &str| answer.rows.iter().find(|row| row.figure == name).unwrap();
     assert_eq!(row("load_work[load=cpu:1]").unit, "additions/s");
     assert_eq!(row("skewness").estimate, Some(2.5));
@@ -171,7 +187,8 @@ fn what_a_record_has_elsewhere_becomes_a_figure() {
             .iter()
             .any(|row| row.figure.starts_with("psquare[q=p"))
     );
-    assert!(answer.rows.iter().all(|row| row.runs == 2));
+    let mut measured = answer.rows.iter().filter(|row| row.published.is_none());
+    assert!(measured.all(|row| row.runs == 2));
 }
 
 #[test]

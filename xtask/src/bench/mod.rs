@@ -13,6 +13,7 @@ mod cpu_time;
 mod doctor;
 mod guest;
 mod keep_up;
+mod library;
 mod locked_memory;
 mod many_runs;
 mod page;
@@ -20,7 +21,6 @@ mod program;
 mod raw_loss;
 mod report;
 mod start;
-mod stats_cost;
 mod throughput;
 mod tracefs;
 mod wakeup;
@@ -161,7 +161,21 @@ const BUDGETS: &[Budget] = &[
         unit: Unit::Nanos,
         limit: Limit::Figure(15.0),
         needs: &[],
-        measure: stats_cost::measure,
+        measure: library::of_a_sample,
+    },
+    Budget {
+        name: "tasks-check-100",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(10e6),
+        needs: &[],
+        measure: library::of_a_check,
+    },
+    Budget {
+        name: "tasks-check-10000",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(5e9),
+        needs: &[],
+        measure: library::of_many_checks,
     },
     Budget {
         name: "raw-no-loss",

@@ -212,7 +212,7 @@ pub(super) fn lines(bytes: &[u8], place: &str) -> Result<Lines, JournalError> {
             format: format.to_owned(),
         });
     }
-    let header = match serde_json::from_value(value) {
+    let header = match serde_json::from_slice(first) {
         Ok(Record::Session(header)) => header,
         Ok(_) => {
             return Err(damaged(

@@ -118,6 +118,7 @@ fn policy(number: &str, priority: &str, nice: &str) -> Option<Policy> {
             .map(|priority| Policy::RoundRobin { priority }),
         "3" => Some(Policy::Batch),
         "5" => Some(Policy::Idle),
+        "7" => Some(Policy::Ext),
         _ => None,
     }
 }

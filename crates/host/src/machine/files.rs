@@ -44,6 +44,7 @@ const MOST: usize = 16_384;
 /// Always read.
 const FILES: &[&str] = &[
     "/.dockerenv",
+    "/etc/nvpmodel.conf",
     "/proc/1/status",
     "/proc/2/comm",
     "/proc/2/status",
@@ -101,6 +102,8 @@ const FILES: &[&str] = &[
     "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity",
     "/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference",
     "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor",
+    "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq",
+    "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq",
     "/sys/devices/system/cpu/cpu{cpu}/cpuidle/*/disable",
     "/sys/devices/system/cpu/cpu{cpu}/cpuidle/*/latency",
     "/sys/devices/system/cpu/cpu{cpu}/cpuidle/*/name",
@@ -151,6 +154,7 @@ const FILES: &[&str] = &[
     "/sys/kernel/warn_count",
     "/sys/module/kfence/parameters/sample_interval",
     "/sys/module/pcie_aspm/parameters/policy",
+    "/var/lib/nvpmodel/status",
 ];
 
 /// Read where lockdown does not forbid it: the kernel would put each refusal in its log.

@@ -3,9 +3,9 @@
 
 //! How the pieces of a one-shot boot reach the disk, and the firmware.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -17,7 +17,7 @@ use super::OneShotError;
 use crate::boot::{BootError, failed, make as make_file, sync_above};
 
 /// Bytes of what a program says that are looked at.
-const SAID: u64 = 64 << 10;
+pub(super) const SAID: u64 = 64 << 10;
 
 /// Reads a text file; none where there is none.
 pub(super) fn read_text(full: &Path) -> Result<Option<String>, OneShotError> {
@@ -28,13 +28,20 @@ pub(super) fn read_text(full: &Path) -> Result<Option<String>, OneShotError> {
     }
 }
 
-/// Copies a file of `bytes`; it is there whole or not at all.
-pub(super) fn copy(from: &Path, to: &Path, temporary: &Path, bytes: u64) -> Result<(), BootError> {
+/// Copies a file of `bytes`, which gets `mode`; it is there whole or not at all.
+pub(super) fn copy(
+    from: &Path,
+    to: &Path,
+    temporary: &Path,
+    (bytes, mode): (u64, u32),
+) -> Result<(), BootError> {
     let mut source = File::open(from).map_err(|err| failed("open", from, err))?;
     let mut file = make_file(temporary).map_err(|err| failed("make", temporary, err))?;
     let copied = io::copy(&mut source, &mut file)
         .and_then(|copied| match copied == bytes {
-            true => file.sync_all(),
+            true => file
+                .set_permissions(Permissions::from_mode(mode))
+                .and_then(|()| file.sync_all()),
             false => Err(io::Error::other("its source was changed meanwhile")),
         })
         .and_then(|()| name(temporary, to));
@@ -47,7 +54,7 @@ pub(super) fn copy(from: &Path, to: &Path, temporary: &Path, bytes: u64) -> Resu
 }
 
 /// Gives what was put together its name, which nothing has.
-fn name(temporary: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn name(temporary: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, temporary, CWD, to, RenameFlags::NOREPLACE) {
         // A file system that does not know the flag.
         Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => {
@@ -55,66 +62,6 @@ fn name(temporary: &Path, to: &Path) -> io::Result<()> {
         }
         named => Ok(named?),
     }
-}
-
-/// Copies a directory, with a file `mark` in it that says `id`; it is there whole or not at all.
-pub(super) fn copy_marked(
-    from: &Path,
-    to: &Path,
-    temporary: &Path,
-    (mark, id): (&str, &str),
-) -> Result<(), BootError> {
-    make_directory(temporary).map_err(|err| failed("make directory", temporary, err))?;
-    let mark = temporary.join(mark);
-    fs::write(&mark, id).map_err(|err| failed("write", &mark, err))?;
-    copy_tree(from, temporary)?;
-    name(temporary, to).map_err(|err| failed("make directory", to, err))?;
-    sync_above(to)
-}
-
-/// Makes a directory that everybody may read, whatever the umask is: modules are loaded from it.
-fn make_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o755).create(path)?;
-    fs::set_permissions(path, Permissions::from_mode(0o755))
-}
-
-/// Copies directories, files and links; what else there is has no place among modules. Of modes only whether a file
-/// can be executed is taken: `scripts` of a build can.
-fn copy_tree(from: &Path, to: &Path) -> Result<(), BootError> {
-    let entries = fs::read_dir(from).map_err(|err| failed("list", from, err))?;
-    for entry in entries {
-        let entry = entry.map_err(|err| failed("list", from, err))?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry
-            .file_type()
-            .map_err(|err| failed("examine", &source, err))?;
-        let done = if kind.is_dir() {
-            make_directory(&target).map_err(|err| failed("make directory", &target, err))?;
-            copy_tree(&source, &target)?;
-            Ok(())
-        } else if kind.is_symlink() {
-            // `build` and `source` lead to the tree that it was built in.
-            fs::read_link(&source).and_then(|link| std::os::unix::fs::symlink(link, &target))
-        } else if kind.is_file() {
-            copy_file(&source, &target)
-        } else {
-            Err(io::Error::other("it is neither file, directory nor link"))
-        };
-        done.map_err(|err| failed("copy", &source, err))?;
-    }
-    Ok(())
-}
-
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    let mut source = File::open(from)?;
-    let executable = source.metadata()?.permissions().mode() & 0o111 != 0;
-    let mut copy = make_file(to)?;
-    io::copy(&mut source, &mut copy)?;
-    copy.set_permissions(Permissions::from_mode(if executable {
-        0o755
-    } else {
-        0o644
-    }))
 }
 
 /// Has a program make the initial RAM file system. It ends with this one, whatever ends that.

@@ -6,18 +6,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use punctual_model::{OneShotPlan, OneShotWrite};
+use punctual_model::{OneShotPlan, OneShotRefusal, OneShotWrite};
 use punctual_sys::SysRoot;
 
 use super::env_block::{EnvBlock, MOST};
+use super::generated::{Expects, OUTPUT};
 use super::grub::{CHOICE, Entry};
 use super::{DIRECTORY, ENTRY, Initrd, Loader, Wish, content, refusal, running, systemd_boot};
 
 /// Room that is left on the boot partition, in bytes.
 const ROOM: u64 = 1 << 20;
 /// What an initial RAM file system that is still to be made may take, in bytes.
-const INITRD: u64 = 256 << 20;
+pub(super) const INITRD: u64 = 256 << 20;
 
 /// A thing to do.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,6 +31,7 @@ pub(super) enum Step {
         from: PathBuf,
         to: String,
         bytes: u64,
+        mode: u32,
         what: &'static str,
     },
     /// A copy of a directory.
@@ -49,6 +52,22 @@ pub(super) enum Step {
         old: Option<String>,
         new: String,
         what: &'static str,
+    },
+    /// What a program of the machine makes, and takes away.
+    Tool {
+        make: Vec<String>,
+        unmake: Vec<String>,
+        owns: Vec<String>,
+        scratch: String,
+        what: &'static str,
+    },
+    /// A file that a program of the machine generates anew as a whole.
+    Generated {
+        path: String,
+        by: Vec<String>,
+        old: String,
+        modified: Option<SystemTime>,
+        expects: Expects,
     },
     /// GRUB's environment.
     Environment {
@@ -81,11 +100,28 @@ impl Step {
             text: None,
         };
         match self {
-            Self::Directory { path } => write(path, "directory of the candidate's files", 0),
+            Self::Directory { path } => write(path, "directory", 0),
             Self::Copy {
                 to, bytes, what, ..
             } => write(to, what, *bytes),
-            Self::Tree { to, bytes, .. } => write(to, "the candidate's modules", *bytes),
+            Self::Tree { to, bytes, .. } => write(to, "its modules", *bytes),
+            Self::Tool {
+                make, owns, what, ..
+            } => {
+                let path = owns.first().map_or("", String::as_str);
+                write(path, &format!("{what}, made by `{}`", make.join(" ")), 0)
+            }
+            Self::Generated { path, by, .. } => OneShotWrite {
+                changes: true,
+                ..write(
+                    path,
+                    &format!(
+                        "GRUB's entries, made by `{}`",
+                        by.join(" ").replace(OUTPUT, path)
+                    ),
+                    0,
+                )
+            },
             Self::Made { by, to, .. } => {
                 let what = format!("the initial RAM file system that {} makes", by.display());
                 write(to, &what, 0)
@@ -183,6 +219,7 @@ pub(super) fn steps(
         from: wish.image.clone(),
         to: kernel,
         bytes: size(&wish.image),
+        mode: 0o600,
         what: "the candidate",
     });
     let has_initrd = match &wish.initrd {
@@ -192,6 +229,7 @@ pub(super) fn steps(
                 from: from.clone(),
                 to: initrd,
                 bytes: size(from),
+                mode: 0o600,
                 what: "its initial RAM file system",
             });
             true
@@ -210,7 +248,13 @@ pub(super) fn steps(
             true
         }
     };
-    room(sys, place, &steps, plan);
+    let image = |step: &Step| match step {
+        Step::Copy { bytes, .. } => *bytes,
+        Step::Made { .. } => INITRD,
+        _ => 0,
+    };
+    let needed = steps.iter().map(image).sum();
+    plan.refusals.extend(room(sys, place, needed));
     let initrd = format!("/{DIRECTORY}/initrd.img");
     let own = running(sys);
     let entry = Entry {
@@ -302,38 +346,29 @@ fn loader_entry(entry: &Entry<'_>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Whether the boot partition has room.
-fn room(sys: &SysRoot, place: &str, steps: &[Step], plan: &mut OneShotPlan) {
-    let needed: u64 = steps
-        .iter()
-        .map(|step| match step {
-            Step::Copy { bytes, .. } => *bytes,
-            Step::Made { .. } => INITRD,
-            _ => 0,
-        })
-        .sum();
-    let Ok(free) = rustix::fs::statvfs(sys.full(place)) else {
-        return;
-    };
+/// Says how much room is missing where the directory `place` is.
+pub(super) fn room(sys: &SysRoot, place: &str, needed: u64) -> Option<OneShotRefusal> {
+    let free = rustix::fs::statvfs(sys.full(place)).ok()?;
     let free = free.f_bavail.saturating_mul(free.f_frsize);
-    if free < needed + ROOM {
-        plan.refusals.push(refusal(
+    let needed = needed.saturating_add(ROOM);
+    (free < needed).then(|| {
+        refusal(
             format!(
                 "{place} has {} MB free; {} MB are needed",
                 free >> 20,
-                (needed + ROOM) >> 20
+                needed >> 20
             ),
             "make room, or give a smaller initial RAM file system with --initrd",
-        ));
-    }
+        )
+    })
 }
 
-fn size(path: &Path) -> u64 {
+pub(super) fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
 /// Adds up what is in a directory; links are not followed.
-fn tree_size(path: &Path) -> u64 {
+pub(super) fn tree_size(path: &Path) -> u64 {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => tree_size(&entry.path()),

@@ -86,7 +86,7 @@ fn place(sys: &SysRoot) -> Option<&'static str> {
 }
 
 /// Returns the path of a variable.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     format!("{VARIABLES}/{name}-{VENDOR}")
 }
 
@@ -98,6 +98,16 @@ pub(super) fn choice() -> String {
 /// Returns what the choice is now.
 pub(super) fn chosen(sys: &SysRoot) -> Option<String> {
     text(sys, "LoaderEntryOneShot")
+}
+
+/// Returns the entry that is the default for good, where the firmware's variables name one.
+pub(super) fn default_choice(sys: &SysRoot) -> Option<String> {
+    text(sys, "LoaderEntryDefault")
+}
+
+/// Returns the entry that this boot was started from.
+pub(super) fn selected(sys: &SysRoot) -> Option<String> {
+    text(sys, "LoaderEntrySelected")
 }
 
 fn text(sys: &SysRoot, name: &str) -> Option<String> {

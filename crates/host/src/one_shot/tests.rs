@@ -537,11 +537,20 @@ fn the_program_that_makes_the_initrd_is_asked_as_mkinitramfs_is() {
         release: CANDIDATE.to_owned(),
         to: "/boot/made".to_owned(),
     };
-    step.carry_out(&bench.sys, "x").unwrap();
+    let at = |id| piece::At {
+        sys: &bench.sys,
+        id,
+        boot_id: "boot-1",
+        tools: tools::Tools {
+            sys: &bench.sys,
+            lock: None,
+        },
+    };
+    step.carry_out(&at("x"), None).unwrap();
     assert!(!bench.sys.exists("/boot/made.punctual-x"));
     assert_eq!(bench.text("boot/made"), format!("{CANDIDATE}\n"));
     script("echo no space >&2; exit 3");
-    let err = step.carry_out(&bench.sys, "y").unwrap_err().to_string();
+    let err = step.carry_out(&at("y"), None).unwrap_err().to_string();
     assert!(err.contains("exit status: 3: no space"), "{err}");
     let mut wish = bench.wish();
     wish.initrd = Initrd::MadeBy(program.clone());

@@ -406,6 +406,45 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "thermal-throttling",
             Found,
         ),
+        // As jetson_clocks leaves it.
+        (
+            "jetson-agx-orin",
+            None,
+            "/sys/devices/system/cpu/cpu{0-7}/cpufreq/scaling_min_freq: 1728000\n\
+             /sys/devices/system/cpu/cpu{0-7}/cpufreq/scaling_max_freq: 1728000",
+            "governor",
+            Fine,
+        ),
+        (
+            "jetson-agx-orin",
+            None,
+            "/sys/devices/system/cpu/cpu{0-6}/cpufreq/scaling_min_freq: 1728000\n\
+             /sys/devices/system/cpu/cpu7/cpufreq/scaling_min_freq: 115200\n\
+             /sys/devices/system/cpu/cpu{0-7}/cpufreq/scaling_max_freq: 1728000",
+            "governor",
+            Found,
+        ),
+        (
+            "jetson-agx-orin",
+            None,
+            "/var/lib/nvpmodel/status: pmode:0000",
+            "power-mode",
+            Fine,
+        ),
+        (
+            "jetson-agx-orin",
+            None,
+            "/var/lib/nvpmodel/status: pmode:0009",
+            "power-mode",
+            Unknown,
+        ),
+        (
+            "jetson-agx-orin",
+            None,
+            "/etc/nvpmodel.conf! permission denied",
+            "power-mode",
+            Unknown,
+        ),
     ]
 };
 

@@ -37,11 +37,7 @@ impl Initramfs {
             archive.directory(directory);
         }
         archive.add("dev/console", CONSOLE);
-        archive.add("init", Node::File(0o755, &program.content));
-        for library in &program.libraries {
-            archive.add(&library.path, Node::File(0o755, &library.content));
-        }
-        Self { archive }
+        Self { archive }.program("init", program)
     }
 
     /// Begins without anything, for what comes behind another one.
@@ -56,6 +52,17 @@ impl Initramfs {
     #[must_use]
     pub fn file(mut self, path: &str, content: &[u8]) -> Self {
         self.archive.add(path, Node::File(0o600, content));
+        self
+    }
+
+    /// Adds a program at `path`, and its libraries.
+    #[must_use]
+    pub fn program(mut self, path: &str, program: &Program) -> Self {
+        self.archive.add(path, Node::File(0o755, &program.content));
+        for library in &program.libraries {
+            self.archive
+                .add(&library.path, Node::File(0o755, &library.content));
+        }
         self
     }
 

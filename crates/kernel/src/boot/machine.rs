@@ -71,6 +71,8 @@ pub struct Design {
     pub cpus: u32,
     /// Memory.
     pub memory: Bytes,
+    /// Nodes that CPUs and memory are divided among. It is topology alone: memory of all of them is equally far.
+    pub nodes: u32,
     /// What all random numbers of the machine come from.
     pub seed: u64,
     /// Kernel arguments after those of every guest.
@@ -88,6 +90,7 @@ impl Design {
             machine,
             cpus: 1,
             memory: Self::MEMORY,
+            nodes: 1,
             seed,
             append: Vec::new(),
         }
@@ -128,6 +131,9 @@ impl Design {
         }
         add(&["-seed", &self.seed.to_string()]);
         add(&["-smp", &self.cpus.to_string(), "-m", &megabytes]);
+        for words in self.node_arguments() {
+            add(&[words.0, &words.1]);
+        }
         add(&["-serial", &format!("file:{}", files.console)]);
         let results = format!("file:{}", files.results);
         match self.architecture {
@@ -145,6 +151,38 @@ impl Design {
         add(&["-kernel", files.kernel, "-initrd", files.initramfs]);
         add(&["-append", &self.command_line()]);
         arguments
+    }
+}
+
+impl Design {
+    /// The nodes, where there are several: each has its share of the memory, in whole megabytes, and of the CPUs; where there
+    /// are fewer CPUs than nodes, the last nodes have memory alone.
+    fn node_arguments(&self) -> Vec<(&'static str, String)> {
+        if self.nodes < 2 {
+            return Vec::new();
+        }
+        let megabytes = self.memory.get() >> 20;
+        let share = |whole: u64, node: u32| whole * u64::from(node) / u64::from(self.nodes);
+        let mut words = Vec::new();
+        for node in 0..self.nodes {
+            let size = share(megabytes, node + 1) - share(megabytes, node);
+            words.push((
+                "-object",
+                format!("memory-backend-ram,id=node{node},size={size}M"),
+            ));
+            // CPU n is of node n * nodes / cpus; with fewer CPUs than nodes, of node n.
+            let of = |cpu: &u32| match self.cpus < self.nodes {
+                true => *cpu == node,
+                false => cpu * self.nodes / self.cpus == node,
+            };
+            let cpus = (0..self.cpus).filter(of).map(|cpu| format!(",cpus={cpu}"));
+            let cpus: String = cpus.collect();
+            words.push((
+                "-numa",
+                format!("node,nodeid={node},memdev=node{node}{cpus}"),
+            ));
+        }
+        words
     }
 }
 
@@ -187,6 +225,33 @@ mod tests {
             "nokaslr cryptomgr.notests preempt=full",
         ] {
             assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+
+    #[test]
+    fn nodes_share_memory_and_cpus() {
+        let mut design = Design::of(Architecture::X86_64, Machine::Tcg, 1);
+        let line = |design: &Design| design.arguments(&FILES).join(" ");
+        assert!(!line(&design).contains("numa"));
+        design.cpus = 3;
+        design.nodes = 2;
+        let two = line(&design);
+        for part in [
+            "-object memory-backend-ram,id=node0,size=256M -numa node,nodeid=0,memdev=node0,cpus=0,cpus=1 ",
+            "-object memory-backend-ram,id=node1,size=256M -numa node,nodeid=1,memdev=node1,cpus=2 ",
+        ] {
+            assert!(two.contains(part), "{part}: {two}");
+        }
+        // One CPU: the other nodes have memory alone, and no megabyte is lost.
+        design.cpus = 1;
+        design.nodes = 3;
+        let three = line(&design);
+        for part in [
+            "size=170M -numa node,nodeid=0,memdev=node0,cpus=0 ",
+            "size=171M -numa node,nodeid=1,memdev=node1 ",
+            "size=171M -numa node,nodeid=2,memdev=node2 ",
+        ] {
+            assert!(three.contains(part), "{part}: {three}");
         }
     }
 

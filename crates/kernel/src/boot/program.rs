@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::architecture::Architecture;
+use super::libraries;
 use crate::config::hex;
 
 const MAGIC: &[u8] = b"\x7fELF";
@@ -43,6 +44,14 @@ pub enum ProgramError {
         path: PathBuf,
         /// What is wrong with it.
         reason: &'static str,
+    },
+    /// A library that the program names is missing.
+    #[error("{}: its library {library} is not found", path.display())]
+    NoLibrary {
+        /// The program.
+        path: PathBuf,
+        /// The name of the library.
+        library: String,
     },
     /// The libraries of the running program cannot be told.
     #[error("find the libraries of this program")]
@@ -127,6 +136,57 @@ impl Program {
         }
     }
 
+    /// Reads a program of the user's for a guest of `architecture`, and the libraries that it names, which the guest finds in the
+    /// directory `into`. `search` is the value of `LD_LIBRARY_PATH`, where it is set. `whole`: with its symbols.
+    ///
+    /// # Errors
+    ///
+    /// Fails when its file cannot be read, is no ELF program for that, or a library of it is not found.
+    pub fn of_user(
+        path: &Path,
+        architecture: Architecture,
+        (search, into): (Option<&str>, &str),
+        whole: bool,
+    ) -> Result<Self, ProgramError> {
+        let not = |reason| ProgramError::NotAProgram {
+            path: path.to_owned(),
+            reason,
+        };
+        let content = fs::read(path).map_err(|source| ProgramError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let is_for =
+            |content: &[u8]| number(content, 0x12, 2) == Some(usize::from(architecture.elf()));
+        let (loaded, interpreter) = trimmed(content.clone()).map_err(not)?;
+        if !is_for(&content) {
+            return Err(not("a program for another processor"));
+        }
+        let mut libraries = Vec::new();
+        if let Some(interpreter) = interpreter {
+            let usual = libraries::usual(search, architecture.machine());
+            let found = libraries::find(path, &content, &usual, |place| {
+                let content = fs::read(place).ok().filter(|content| is_for(content))?;
+                let loaded = trimmed(content.clone()).ok()?.0;
+                Some((content, loaded))
+            });
+            let found = found.map_err(|library| ProgramError::NoLibrary {
+                path: path.to_owned(),
+                library,
+            })?;
+            libraries.push(Library {
+                content: read(Path::new(&interpreter))?.0,
+                path: interpreter,
+            });
+            libraries.extend(found.into_iter().map(|(name, content)| Library {
+                path: format!("{into}/{}", name.rsplit('/').next().unwrap_or(&name)),
+                content,
+            }));
+        }
+        let content = if whole { content } else { loaded };
+        Ok(Self { content, libraries })
+    }
+
     /// Returns the bytes that a guest loads: the program and its libraries.
     pub fn size(&self) -> u64 {
         self.parts().map(|part| part.len() as u64).sum()
@@ -181,20 +241,17 @@ fn trimmed(mut content: Vec<u8>) -> Result<(Vec<u8>, Option<String>), &'static s
     if content.get(4..6) != Some(&[CLASS_64, LITTLE_ENDIAN]) {
         return Err("not an ELF file of 64 bits, little endian");
     }
-    let table = number(&content, 0x20, 8).ok_or(CUT)?;
-    let entry = number(&content, 0x36, 2).ok_or(CUT)?;
-    let entries = number(&content, 0x38, 2).ok_or(CUT)?;
-    let mut end = table + entry * entries;
+    let (mut end, _, _) = table(&content).ok_or(CUT)?;
     let mut interpreter = None;
-    for header in (0..entries).map(|index| table + index * entry) {
-        let kind = number(&content, header, 4).ok_or(CUT)?;
-        let offset = number(&content, header + 0x08, 8).ok_or(CUT)?;
-        let size = number(&content, header + 0x20, 8).ok_or(CUT)?;
+    for Segment {
+        kind, offset, size, ..
+    } in segments(&content).ok_or(CUT)?
+    {
         let behind = offset.checked_add(size).ok_or(CUT)?;
         let segment = content.get(offset..behind).ok_or(CUT)?;
-        if kind == LOAD as usize {
+        if kind == LOAD {
             end = end.max(behind);
-        } else if kind == INTERPRETER as usize {
+        } else if kind == INTERPRETER {
             let text = segment.strip_suffix(b"\0").unwrap_or(segment);
             let text = std::str::from_utf8(text).map_err(|_| CUT)?;
             interpreter = Some(text.to_owned());
@@ -208,8 +265,41 @@ fn trimmed(mut content: Vec<u8>) -> Result<(Vec<u8>, Option<String>), &'static s
     Ok((content, interpreter))
 }
 
+/// A part of an ELF file that its program headers name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) kind: u32,
+    pub(super) offset: usize,
+    pub(super) address: usize,
+    /// Its bytes in the file.
+    pub(super) size: usize,
+}
+
+/// Returns where the program headers end, where they begin, and the bytes of each.
+fn table(content: &[u8]) -> Option<(usize, usize, usize)> {
+    let table = number(content, 0x20, 8)?;
+    let entry = number(content, 0x36, 2)?;
+    let entries = number(content, 0x38, 2)?;
+    Some((table + entry * entries, table, entry))
+}
+
+/// Returns the segments of an ELF file of 64 bits; nothing where the file ends before their headers do.
+pub(super) fn segments(content: &[u8]) -> Option<Vec<Segment>> {
+    let (end, table, entry) = table(content)?;
+    let headers = (table..end).step_by(entry.max(1));
+    let segment = |header| {
+        Some(Segment {
+            kind: u32::try_from(number(content, header, 4)?).ok()?,
+            offset: number(content, header + 0x08, 8)?,
+            address: number(content, header + 0x10, 8)?,
+            size: number(content, header + 0x20, 8)?,
+        })
+    };
+    headers.map(segment).collect()
+}
+
 /// Reads a little-endian number of `size` bytes.
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+pub(super) fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let mut wide = [0; 8];
     wide.get_mut(..size)?
         .copy_from_slice(bytes.get(at..at.checked_add(size)?)?);

@@ -4,22 +4,21 @@
 //! What `make bindeb-pkg` needs in addition to what a kernel is built with.
 
 use std::fs;
-use std::path::Path;
 
+use super::prerequisites::{self, Package};
 use crate::source::Tree;
-use crate::tool::has;
 
 /// What writes the packages' descriptions in the source, and says there what they are built with.
 const MAKER: &str = "scripts/package/mkdebian";
 
 /// Without these dpkg-buildpackage makes no package at all; the second one is known by what it depends on.
-const ALWAYS: [(&str, &str); 2] = [
+const ALWAYS: [Package; 2] = [
     ("dpkg-dev", "dpkg-buildpackage"),
     ("build-essential", "g++"),
 ];
 
 /// Packages of Debian, and the program or file by which one is known to be installed.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [Package; 5] = [
     ("debhelper", "/usr/bin/dh"),
     ("cpio", "cpio"),
     ("kmod", "/sbin/depmod"),
@@ -35,17 +34,5 @@ pub(super) fn missing(tree: &Tree) -> Vec<&'static str> {
     let wanted = PACKAGES
         .iter()
         .filter(|(package, _)| maker.contains(package));
-    ALWAYS
-        .iter()
-        .chain(wanted)
-        .filter(|(_, evidence)| !is_there(evidence))
-        .map(|(package, _)| *package)
-        .collect()
-}
-
-fn is_there(evidence: &str) -> bool {
-    match evidence.starts_with('/') {
-        true => Path::new(evidence).exists(),
-        false => has(evidence),
-    }
+    prerequisites::missing(ALWAYS.iter().chain(wanted))
 }

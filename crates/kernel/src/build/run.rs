@@ -11,9 +11,9 @@ use punctual_model::{BuildEnd, BuiltKernel, KernelModel, UnmetOption};
 use punctual_sys::PathError;
 use punctual_sys::SysRoot;
 
-use super::debian;
 use super::progress::{Meter, Step};
-use crate::config::{ConfigError, Configured, Wish, configure, joined};
+use super::{Estimate, debian, prerequisites};
+use crate::config::{Base, ConfigError, Configured, Wish, configure, joined};
 use crate::source::{
     FetchError, KernelStore, KernelStoreError, StoredKind, Tree, make_private, sha256,
 };
@@ -39,6 +39,8 @@ pub struct Order<'a> {
     pub ccache: bool,
     /// Make Debian packages too.
     pub package: bool,
+    /// Directories and objects of the source that alone are compiled, as make names them; none: the kernel and its modules.
+    pub only: Vec<String>,
     /// Build even if options differ from what was asked.
     pub anyway: bool,
     /// The time stamp that the kernel bears, as date(1) reads it.
@@ -58,9 +60,20 @@ pub enum BuildError {
     /// Options are not as asked.
     #[error("{} options differ from what was asked: {}", .0.len(), listed(.0))]
     Unmet(Vec<UnmetOption>),
-    /// Packages that Debian packages are made with are not installed.
-    #[error("make Debian packages: {} not installed", .0.join(", "))]
-    Packages(Vec<&'static str>),
+    /// Packages that it is made with are not installed.
+    #[error("{what}: {} not installed", missing.join(", "))]
+    Packages {
+        /// What is made with them.
+        what: &'static str,
+        /// Which are missing.
+        missing: Vec<&'static str>,
+    },
+    /// There is no such directory in the source.
+    #[error("--only {only}: not a directory of the source")]
+    NotThere {
+        /// What was named.
+        only: String,
+    },
     /// Another source was built under this name.
     #[error("build `{name}` already exists, for {other}")]
     OtherSource {
@@ -113,13 +126,7 @@ pub fn build(
     stop: &dyn Fn() -> bool,
     heard: &mut dyn FnMut(&Meter, Step<'_>),
 ) -> Result<BuiltKernel, BuildError> {
-    let missing = match order.package {
-        true => debian::missing(order.tree),
-        false => Vec::new(),
-    };
-    if !missing.is_empty() {
-        return Err(BuildError::Packages(missing));
-    }
+    check(order)?;
     let place = stock.place(StoredKind::Build, &order.name)?;
     make_private(&place)?;
     let objects = place.join("obj");
@@ -150,6 +157,10 @@ pub fn build(
     let mut meter = Meter::default();
     if built.starts == 0 {
         meter.expected = expected(stock, &built)?;
+        // What every build makes first is more than a directory.
+        if meter.expected.is_none() && order.is_test() && order.only.is_empty() {
+            meter.expected = Some(Estimate::of(stock, order)?.files);
+        }
     }
     built.starts += 1;
     let begun = Instant::now();
@@ -166,8 +177,12 @@ pub fn build(
         })
     };
     let modules = configured.values.is_on("MODULES").then_some("modules");
-    let goals = std::iter::once(order.tree.image().0).chain(modules);
-    let mut ended = make(&goals.collect::<Vec<_>>());
+    let whole = std::iter::once(order.tree.image().0).chain(modules);
+    let only = order.only.iter().map(String::as_str);
+    let mut ended = match order.only.is_empty() {
+        true => make(&whole.collect::<Vec<_>>()),
+        false => make(&only.collect::<Vec<_>>()),
+    };
     // A second make, since it builds the kernel itself where it is not there, beside the first one.
     if ended.is_ok() && order.package {
         ended = make(&["bindeb-pkg"]);
@@ -177,6 +192,7 @@ pub fn build(
     built.warnings = meter.warnings;
     built.at = at();
     match ended {
+        Ok(()) if !order.only.is_empty() => built.end = BuildEnd::Complete,
         Ok(()) => complete(order, &place, &objects, &mut built)?,
         Err(ToolError::Stopped { .. }) => built.end = BuildEnd::Stopped,
         Err(ToolError::Failed { .. }) => built.end = BuildEnd::Failed,
@@ -184,6 +200,37 @@ pub fn build(
     }
     stock.write(StoredKind::Build, &order.name, &built)?;
     Ok(built)
+}
+
+impl Order<'_> {
+    /// Whether it is a test whether the source compiles.
+    fn is_test(&self) -> bool {
+        matches!(self.wish.base, Base::AllYes | Base::AllMod)
+    }
+}
+
+/// Refuses what would fail after much was compiled: packages that are missing, and directories that are not of the source.
+fn check(order: &Order<'_>) -> Result<(), BuildError> {
+    let (what, missing) = match (order.package, order.is_test()) {
+        (true, _) => ("make Debian packages", debian::missing(order.tree)),
+        (false, true) => (
+            "compile with everything on",
+            prerequisites::of_test(order.only.is_empty()),
+        ),
+        (false, false) => ("", Vec::new()),
+    };
+    if !missing.is_empty() {
+        return Err(BuildError::Packages { what, missing });
+    }
+    let known = |only: &&String| {
+        let path = Path::new(only.as_str());
+        let plain = |part| matches!(part, std::path::Component::Normal(_));
+        path.components().all(plain) && order.tree.path.join(path).is_dir()
+    };
+    match order.only.iter().find(|only| !known(only)) {
+        Some(only) => Err(BuildError::NotThere { only: only.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// What is known before make runs.
@@ -216,6 +263,8 @@ fn described(
         warnings: 0,
         ccache,
         timestamp: order.timestamp.clone(),
+        only: order.only.clone(),
+        jobs: u32::try_from(order.jobs).ok(),
         compiler: compiler.lines().next().unwrap_or("unknown").to_owned(),
         at: String::new(),
     }
@@ -287,7 +336,8 @@ fn complete(
 fn expected(stock: &KernelStore, built: &BuiltKernel) -> Result<Option<u64>, KernelStoreError> {
     let builds = stock.list()?.builds;
     let alike = builds.iter().filter(|other| {
-        let same = other.source == built.source && other.base == built.base;
+        let same =
+            other.source == built.source && other.base == built.base && other.only == built.only;
         same && other.end == BuildEnd::Complete && other.starts == 1
     });
     Ok(alike.map(|other| other.steps).max())

@@ -41,7 +41,8 @@ macro_rules! builtin {
 
 /// What can be switched on.
 pub const WITH: &[Builtin] = builtin!(
-    "with": "hwlat", "hz-1000", "isolation", "kexec", "lockdep", "osnoise", "power-management", "stack-check",
+    "with": "bridgers2015", "hwlat", "hz-1000", "isolation", "kexec", "lockdep", "osnoise", "power-management",
+    "sched-ext", "stack-check",
     "timerlat", "virtual-machine", "watchdog",
 );
 

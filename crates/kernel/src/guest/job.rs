@@ -101,6 +101,9 @@ pub struct JobRun {
     pub arguments: Vec<String>,
     /// Identity of the run that it makes, a UUID of version 7.
     pub id: String,
+    /// Where libraries are looked for that a program of the user's needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub libraries: Option<String>,
 }
 
 /// What goes wrong on purpose, so that tests can see it told.

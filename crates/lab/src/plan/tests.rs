@@ -326,3 +326,30 @@ fn wrong_targets_are_errors_with_their_line() {
         assert!(line.abs_diff(changed) <= 3, "{to}: {err}");
     }
 }
+
+#[test]
+fn cells_come_as_they_are_written_where_the_file_says_so() {
+    let (_, random) = planned(TEXT);
+    let text = TEXT.replace("seed = 5", "seed = 5\n    order = \"as-written\"");
+    let (_, plan) = planned(&text);
+    for block in 0..20 {
+        let cells: Vec<u32> = plan.block(block).iter().map(|slot| slot.cell).collect();
+        assert_eq!(cells, [0, 1, 2, 3]);
+    }
+    let shuffled = |block| {
+        let cells = random.block(block);
+        cells.iter().map(|slot| slot.cell).ne(0..4)
+    };
+    assert!((0..20).any(shuffled));
+    // What is kept of a plan says it, and an older plan is random.
+    let kept = serde_json::to_value(&plan).unwrap();
+    assert_eq!(kept["as_written"], true);
+    assert!(
+        serde_json::to_value(&random)
+            .unwrap()
+            .get("as_written")
+            .is_none()
+    );
+    let err = Experiment::parse("x.toml", &text.replace("as-written", "sorted")).unwrap_err();
+    assert!(err.to_string().contains("as-written"), "{err}");
+}

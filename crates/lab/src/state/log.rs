@@ -108,10 +108,11 @@ pub(super) fn read_log(path: &Path) -> Result<LogText, LabError> {
     let mut finished = None;
     let mut replanned = Vec::new();
     for (number, line) in (1..).zip(text.get(..whole).unwrap_or_default().lines()) {
-        let line: Line = serde_json::from_str(line).map_err(|err| LabError::State {
-            path: path.to_owned(),
-            reason: format!("line {number}: {err}"),
-        })?;
+        let line: Line =
+            serde_json::from_slice(line.as_bytes()).map_err(|err| LabError::State {
+                path: path.to_owned(),
+                reason: format!("line {number}: {err}"),
+            })?;
         match line {
             Line::Begin {
                 block,

@@ -103,7 +103,7 @@ impl Output {
         let text = start.and_then(|start| text.get(start..));
         let text = text.ok_or(BadOutput::None)?;
         // What follows the result is no part of it.
-        let mut values = serde_json::Deserializer::from_str(text).into_iter();
+        let mut values = serde_json::Deserializer::from_slice(text.as_bytes()).into_iter();
         Ok(values.next().ok_or(BadOutput::None)??)
     }
 

@@ -6,8 +6,10 @@ Answers a line of JSON each: first which library it is, then the time and HPL's 
 Needs nothing but Python: matrix and norms are made by the library too.
 """
 import ctypes
+import glob
 import json
 import os
+import site
 import sys
 import time
 
@@ -18,13 +20,22 @@ def say(**answer):
 
 def load(names):
     failures = []
-    for name in names:
+    for name in names + beside_python(names):
         try:
             return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
         except OSError as err:
             failures.append(str(err))
     say(missing="; ".join(failures))
     sys.exit(0)
+
+
+def beside_python(names):
+    """MKL of a Python package lies with Python, where the dynamic linker does not look."""
+    if not any(name.startswith("libmkl_rt.") for name in names):
+        return []
+    places = dict.fromkeys((sys.prefix, site.getuserbase(), sys.base_prefix))
+    found = [sorted(glob.glob(os.path.join(place, "lib", "libmkl_rt.so*"))) for place in places]
+    return [path for paths in found for path in paths]
 
 
 def path_of(word):

@@ -66,7 +66,7 @@ impl Library {
                 "install it (Debian: libopenblas0), or name the file: --engine openblas:PATH"
             }
             Self::Mkl => {
-                "install it (Debian: intel-mkl; Python: pip install mkl) and name the file: --engine mkl:PATH"
+                "install it (Debian: intel-mkl; or pip install mkl for the python3 in PATH), or name the file: --engine mkl:PATH"
             }
         }
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::bench::Solved;
-use super::engine::Library;
+use super::engine::{Engine, Library};
 use super::{kernel, system::System};
 use crate::error::MeasureError;
 use crate::frame::Frame;
@@ -49,6 +49,41 @@ struct Told {
     seconds: f64,
     info: i32,
     residual: Option<f64>,
+}
+
+/// Returns why `engine` cannot solve systems here, in a sentence: a library that cannot be loaded. It is asked for as a run asks.
+pub fn lack_of(engine: &Engine) -> Option<String> {
+    let Engine::Library { kind, path } = engine else {
+        return None;
+    };
+    let mut command = python(*kind, path.as_ref());
+    let output = command.stdin(std::process::Stdio::null()).output();
+    let about = match output {
+        Ok(output) => serde_json::from_slice::<About>(
+            output
+                .stdout
+                .split(|b| *b == b'\n')
+                .next()
+                .unwrap_or_default(),
+        ),
+        Err(err) => return Some(format!("python3, which calls {}: {err}", kind.name())),
+    };
+    match about {
+        Ok(About { missing: None, .. }) => None,
+        _ => Some(format!("{} cannot be loaded; {}", kind.name(), kind.hint())),
+    }
+}
+
+/// The program that calls a library, with the names under which that is looked for.
+fn python(kind: Library, path: Option<&PathBuf>) -> Command {
+    let mut command = Command::new("python3");
+    // Isolated: no module of the directory that we are in.
+    command.args(["-I", "-c", SCRIPT]);
+    match path {
+        Some(path) => command.arg(path),
+        None => command.args(kind.files()),
+    };
+    command
 }
 
 impl Solver {
@@ -101,12 +136,7 @@ impl Solver {
     ) -> Result<Self, MeasureError> {
         let setup = frame.setup();
         let threads = setup.cpus.len().to_string();
-        let mut command = Command::new("python3");
-        command.args(["-c", SCRIPT]);
-        match path {
-            Some(path) => command.arg(path),
-            None => command.args(kind.files()),
-        };
+        let mut command = python(kind, path);
         for name in ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"] {
             command.env(name, &threads);
         }
@@ -152,7 +182,7 @@ impl Solver {
         match self.program.answer(frame, progress) {
             Answer::Stopped => Ok(None),
             Answer::End => Err(failed(format!("{} ended it", self.kind.name()))),
-            Answer::Line(line) => serde_json::from_str(&line)
+            Answer::Line(line) => serde_json::from_slice(line.as_bytes())
                 .map(Some)
                 .map_err(|err| failed(format!("gave an answer that cannot be parsed: {err}"))),
         }

@@ -6,7 +6,8 @@
 //! Each flood has two threads with a socket each, one for each direction: what one sends from A to
 //! B the other sends from B to A. A thread sends a request and waits for its reply. Between two
 //! addresses of this machine the kernel answers in the context of the sender, through all of the
-//! network's receive path.
+//! network's receive path. Between two network namespaces of our own packets also go through a device, its queue and the
+//! soft interrupt of reception, as those of a network card do.
 //!
 //! Another machine is never flooded: it is pinged only at a limited rate that was asked for.
 
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use punctual_sys::SysRoot;
 use punctual_sys::icmp::{Echo, is_own_address};
+use punctual_sys::netns::{self, End};
 
 use super::kind::{Load, LoadKind, Site};
 use super::parse::count;
@@ -30,17 +32,25 @@ pub(super) const KIND: LoadKind = LoadKind {
     usage: "ping[:N]",
     help: &[
         "N floods of ICMP echo requests, each both ways [default: 1];",
-        "@to=ADDR and @rate=N as --ping-to and --ping-rate",
+        "@to=ADDR and @rate=N as --ping-to and --ping-rate; @between=namespaces: over a",
+        "virtual cable between two network namespaces of their own, in place of loopback",
     ],
     unit: "replies",
-    keys: "to, rate",
+    keys: "to, rate, between",
     parse: |floods, own| {
         let floods = floods.map(|n| count(n, 1..=64, "floods")).transpose()?;
-        Ok(Arc::new(Ping {
+        let ping = Ping {
             floods: floods.unwrap_or(1),
             to: own.take("to").map(address).transpose()?,
             rate: own.take("rate").map(rate).transpose()?,
-        }))
+            namespaces: own.take("between").map(between).transpose()?.is_some(),
+        };
+        match (ping.namespaces, ping.to) {
+            (true, Some(_)) => Err(
+                "to and between exclude each other: nobody else is in these namespaces".to_owned(),
+            ),
+            _ => Ok(Arc::new(ping)),
+        }
     },
     ..LoadKind::THREADS
 };
@@ -54,6 +64,13 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Where a flood goes if nothing is said.
 const FAR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
+/// The two ends of a cable between namespaces, in the range that is set aside for tests of network devices (RFC 2544).
+const NEAR_END: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+const FAR_END: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
+
+/// Bits of the network that both are in.
+const CABLE_PREFIX: u8 = 15;
+
 /// Floods of echo requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ping {
@@ -63,11 +80,42 @@ pub struct Ping {
     pub to: Option<Ipv4Addr>,
     /// Requests of all floods together in a second. Missing: as many as are answered.
     pub rate: Option<u32>,
+    /// Whether they go between two network namespaces of their own.
+    pub namespaces: bool,
 }
 
 impl Ping {
     /// Opens the sockets, and returns a task for each.
     fn tasks(&self, sys: &SysRoot) -> io::Result<Vec<Task>> {
+        let echoes = match self.namespaces {
+            true => self.between_namespaces()?,
+            false => self.on_this_network(sys)?,
+        };
+        // Of all threads together.
+        let every = self
+            .rate
+            .map(|rate| Duration::from_secs((2 * self.floods).into()) / rate);
+        let task = |echo| -> Task { Box::new(move |shift| flood(shift, &echo, every)) };
+        Ok(echoes.into_iter().map(task).collect())
+    }
+
+    /// Opens the sockets of two network namespaces, which are there as long as these are.
+    fn between_namespaces(&self) -> io::Result<Vec<Echo>> {
+        let near: Vec<Ipv4Addr> = (0..self.floods).map(|n| beyond(NEAR_END, n)).collect();
+        let open = |end| -> io::Result<Vec<Echo>> {
+            let sockets = near.iter().map(|near| match end {
+                End::Near => Echo::open(Some(*near), FAR_END, next_id(), PATIENCE),
+                End::Far => Echo::open(Some(FAR_END), *near, next_id(), PATIENCE),
+            });
+            sockets.collect()
+        };
+        let opened = netns::connected(&near, &[FAR_END], CABLE_PREFIX, open);
+        let (mut both, far) = opened.map_err(|err| no_namespaces(&err))?;
+        both.extend(far);
+        Ok(both)
+    }
+
+    fn on_this_network(&self, sys: &SysRoot) -> io::Result<Vec<Echo>> {
         let to = self.to.unwrap_or(FAR);
         let own = is_this_machine(sys, to);
         if !own {
@@ -76,26 +124,17 @@ impl Ping {
             let what = "net.ipv4.icmp_echo_ignore_all is set: this machine would not answer";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
-        let threads = 2 * self.floods;
-        // Of all threads together.
-        let every = self
-            .rate
-            .map(|rate| Duration::from_secs(threads.into()) / rate);
-        let process = std::process::id();
-        let mut tasks: Vec<Task> = Vec::new();
-        for number in 0..threads {
+        let mut echoes = Vec::new();
+        for number in 0..2 * self.floods {
             let (from, to) = match (own, near(number / 2)) {
                 (false, _) => (None, to),
                 (true, near) if number % 2 == 0 => (Some(near), to),
                 (true, near) => (Some(to), near),
             };
-            // Programs differ in the upper part, our threads in the lower, those of other loads too.
-            #[expect(clippy::cast_possible_truncation, reason = "an identifier has 16 bits")]
-            let id = ((process << 7) | (NEXT.fetch_add(1, Ordering::Relaxed) % 128)) as u16;
-            let echo = Echo::open(from, to, id, PATIENCE).map_err(|err| refused(to, &err))?;
-            tasks.push(Box::new(move |shift| flood(shift, &echo, every)));
+            let echo = Echo::open(from, to, next_id(), PATIENCE);
+            echoes.push(echo.map_err(|err| refused(to, &err))?);
         }
-        Ok(tasks)
+        Ok(echoes)
     }
 
     /// Finds out whether it may flood at all.
@@ -140,7 +179,8 @@ impl Load for Ping {
 /// however many loads it has.
 pub(super) fn check_all(sys: &SysRoot, loads: &[LoadSpec]) -> io::Result<()> {
     let pings = loads.iter().filter_map(LoadSpec::ping);
-    let foreign = pings.filter(|ping| !is_this_machine(sys, ping.to.unwrap_or(FAR)));
+    let foreign =
+        pings.filter(|ping| !ping.namespaces && !is_this_machine(sys, ping.to.unwrap_or(FAR)));
     let rates = foreign.filter_map(|ping| ping.rate);
     let sum = rates.fold(0_u32, u32::saturating_add);
     if sum <= FOREIGN_RATE {
@@ -166,6 +206,9 @@ impl fmt::Display for Ping {
         if let Some(rate) = self.rate {
             write!(f, "@rate={rate}")?;
         }
+        if self.namespaces {
+            f.write_str("@between=namespaces")?;
+        }
         Ok(())
     }
 }
@@ -173,10 +216,28 @@ impl fmt::Display for Ping {
 /// Number of the next thread of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
+/// Returns the next identifier: programs differ in the upper part, our threads in the lower, those of other loads too.
+#[expect(clippy::cast_possible_truncation, reason = "an identifier has 16 bits")]
+fn next_id() -> u16 {
+    ((std::process::id() << 7) | (NEXT.fetch_add(1, Ordering::Relaxed) % 128)) as u16
+}
+
 /// Returns the other end of a flood between own addresses. Each has its own, so that the kernel
 /// hands a reply to its thread alone.
 fn near(flood: u32) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 0, 1, 1)) + flood)
+    beyond(Ipv4Addr::new(127, 0, 1, 1), flood)
+}
+
+fn beyond(first: Ipv4Addr, number: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(first) + number)
+}
+
+/// Reads what floods go between.
+fn between(text: &str) -> Result<(), String> {
+    match text {
+        "namespaces" => Ok(()),
+        _ => Err("between: must be namespaces".to_owned()),
+    }
 }
 
 /// Reads the address of a host.
@@ -202,6 +263,23 @@ fn is_this_machine(sys: &SysRoot, address: Ipv4Addr) -> bool {
 /// Whether this machine answers echo requests.
 fn answers(sys: &SysRoot) -> bool {
     sys.fact::<u32>("/proc/sys/net/ipv4/icmp_echo_ignore_all") != Some(1)
+}
+
+fn no_namespaces(err: &io::Error) -> io::Error {
+    let why = match err.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "they need CAP_SYS_ADMIN and CAP_NET_RAW; run it with sudo"
+        }
+        io::ErrorKind::Unsupported => "the kernel lacks veth: modprobe veth, or flood loopback",
+        _ => "flood loopback instead",
+    };
+    io::Error::new(
+        match err.kind() {
+            io::ErrorKind::PermissionDenied => io::ErrorKind::Unsupported,
+            kind => kind,
+        },
+        format!("no two network namespaces with a cable ({err}): {why}"),
+    )
 }
 
 fn refused(to: Ipv4Addr, err: &io::Error) -> io::Error {
@@ -264,6 +342,7 @@ mod tests {
             floods: 1,
             to: Some(to.parse().unwrap()),
             rate,
+            namespaces: false,
         }
     }
 
@@ -301,6 +380,19 @@ mod tests {
             let replies = replies(ping(to, None), Duration::ZERO, 11);
             assert!(replies.is_none_or(|n| n > 10), "{to}: {replies:?}");
         }
+    }
+
+    #[test]
+    fn floods_between_namespaces_are_answered_both_ways() {
+        let ping = Ping {
+            floods: 3,
+            to: None,
+            rate: None,
+            namespaces: true,
+        };
+        assert_eq!(ping.to_string(), ":3@between=namespaces");
+        let replies = replies(ping, Duration::ZERO, 100);
+        assert!(replies.is_none_or(|n| n >= 100), "{replies:?}");
     }
 
     #[test]

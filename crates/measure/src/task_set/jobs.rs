@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use punctual_model::{Clock, CpuId, Nanos, Sample};
 use punctual_sys::mutex::ProtocolMutex;
+use punctual_sys::sched_ext::Seat;
 use punctual_sys::timer::{Errno, Nanosleep, Sleeper as _};
 use punctual_sys::{clock, compute_loop, sched};
 use rtrb::Producer;
@@ -63,6 +64,8 @@ pub struct Jobs {
     pub pinned_to: Option<CpuId>,
     /// Ends the loop before the next job.
     pub stop: Arc<AtomicBool>,
+    /// What its BPF scheduler knows of the thread, where it has one.
+    pub seat: Option<Seat>,
 }
 
 /// What one thread counted.
@@ -90,6 +93,7 @@ impl Jobs {
         let mut release = origin + self.offset;
         let mut executed = clock::thread_cpu();
         while release < end && !self.stop.load(Ordering::Relaxed) {
+            self.announce(release);
             match sleeper.sleep_until(release) {
                 Ok(()) => {}
                 Err(Errno::INTR) => continue,
@@ -129,11 +133,24 @@ impl Jobs {
             counted.jobs += 1;
             release = release + self.period.times(left + 1);
         }
+        if let Some(seat) = &self.seat {
+            seat.leave();
+        }
         if counted.failure.is_some() {
             // Others may wait for what this thread would have done.
             self.stop.store(true, Ordering::Relaxed);
         }
         counted
+    }
+
+    /// Tells a BPF scheduler which job comes. One that is late already does not sleep, and so the scheduler would not look
+    /// again who goes first.
+    fn announce(&self, release: Nanos) {
+        let Some(seat) = &self.seat else { return };
+        seat.release(release);
+        if clock::monotonic() >= release {
+            std::thread::yield_now();
+        }
     }
 
     fn job(&self) -> Result<(), Errno> {

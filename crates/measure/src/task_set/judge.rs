@@ -74,8 +74,10 @@ pub(super) struct Judge {
 
 fn goes_first(other: TaskPolicy, own: TaskPolicy) -> bool {
     match (other, own) {
-        (TaskPolicy::Deadline { .. }, _) | (_, TaskPolicy::Other) => true,
-        (_, TaskPolicy::Deadline { .. }) | (TaskPolicy::Other, _) => false,
+        (_, TaskPolicy::Other) => true,
+        (TaskPolicy::Other, _) => false,
+        (other, _) if other.is_earliest_first() => true,
+        (_, own) if own.is_earliest_first() => false,
         (other, own) => other.priority() >= own.priority(),
     }
 }
@@ -340,7 +342,7 @@ impl Judge {
             return job.execution >= runtime_ns;
         }
         let long = |rest: u64| pause >= rest / THROTTLED.1 * THROTTLED.0;
-        known.task.policy.is_fixed() && self.rest.is_some_and(long)
+        known.task.policy.is_throttled() && self.rest.is_some_and(long)
     }
 
     fn window_of(&self, task: usize, job: &Job) -> WorstWindow {

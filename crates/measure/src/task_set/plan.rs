@@ -40,6 +40,7 @@ pub(super) fn policy(task: &Task) -> Option<Policy> {
             runtime: runtime_ns,
             period: task.period_ns,
         },
+        TaskPolicy::Ext { .. } => Policy::Ext,
         TaskPolicy::Other => Policy::Other { nice: 0 },
     })
 }
@@ -118,13 +119,14 @@ pub(super) fn refuse(
     let set = &check.set;
     is_whole(check)?;
     let budgets = Budgets::read(sys);
-    let real_time = |task: &&Task| task.policy != TaskPolicy::Other;
+    one_scheduler(check)?;
+    let real_time = |task: &&Task| is_real_time(task);
     let Some(first) = set.tasks.iter().find(real_time) else {
         return Ok(());
     };
     let closed = |runtime_us: i64| runtime_us == 0;
     let of_groups = budgets.groups.iter().find(|(_, b)| closed(b.runtime_us));
-    let fixed = set.tasks.iter().any(|task| task.policy.is_fixed());
+    let fixed = set.tasks.iter().any(|task| task.policy.is_throttled());
     let file = match of_groups {
         Some((dir, _)) if fixed => Some(format!("{dir}/cpu.rt_runtime_us")),
         _ => budgets
@@ -167,9 +169,33 @@ pub(super) fn refuse(
     Ok(())
 }
 
+/// Whether nothing ordinary runs while it does. A BPF scheduler that starves others is taken away by the kernel.
+fn is_real_time(task: &Task) -> bool {
+    task.policy != TaskPolicy::Other && task.policy.ext().is_none()
+}
+
+/// Refuses a set that a BPF scheduler of ours would not have as a whole, each task on a CPU of its own choice.
+fn one_scheduler(check: &TasksCheck) -> Result<(), MeasureError> {
+    let set = &check.set;
+    let Some(scheduler) = set.tasks.iter().find_map(|task| task.policy.ext()) else {
+        return Ok(());
+    };
+    for (task, bound) in set.tasks.iter().zip(&check.tasks) {
+        let reason = if task.policy.ext() != Some(scheduler) {
+            "a BPF scheduler has all tasks of a set or none"
+        } else if bound.cpus.len() != 1 {
+            "a BPF scheduler of ours keeps each task on one CPU: name it, or run all on one with --cpus 0"
+        } else {
+            continue;
+        };
+        return Err(fail(set, format!("task {}: {reason}", task.name)));
+    }
+    Ok(())
+}
+
 /// Whether real-time tasks take nearly all of the time of every CPU.
 fn leaves_nothing(check: &TasksCheck, machine: &CpuSet) -> bool {
-    let real_time = |at: usize| check.set.tasks[at].policy != TaskPolicy::Other;
+    let real_time = |at: usize| is_real_time(&check.set.tasks[at]);
     let share = |at: usize| {
         let task = &check.set.tasks[at];
         task.execution_ns.as_secs_f64() / task.period_ns.as_secs_f64()

@@ -238,6 +238,7 @@ fn jobs(steps: &[Step], period: Nanos, duration: Nanos) -> Jobs {
         duration,
         pinned_to: None,
         stop: Arc::default(),
+        seat: None,
     }
 }
 

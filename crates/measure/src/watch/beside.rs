@@ -12,7 +12,7 @@ use punctual_stats::Keep;
 use punctual_sys::{SysRoot, clock};
 
 use super::source::Source;
-use super::{Hit, LOOK_EVERY, Matters, Target, Watch, Watcher};
+use super::{Hit, LOOK_EVERY, Matters, Taken, Target, Watch, Watcher};
 use crate::error::MeasureError;
 use crate::frame::Found;
 
@@ -47,6 +47,7 @@ impl Beside {
             output_to_stderr: false,
             keep_cycles: false,
             matters: Matters::OfTheMedian,
+            stacks: Taken::None,
             buffer_kib: None,
         };
         let keep = (Keep::default(), clock::monotonic().get());

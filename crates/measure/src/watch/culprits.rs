@@ -3,11 +3,14 @@
 
 //! Who made late cycles late: what they took more of than cycles in time.
 
-use punctual_model::watch::{Culprit, Late};
+use std::collections::BTreeMap;
+
+use punctual_model::watch::{Culprit, Late, Stack};
 use rustc_hash::FxHashMap;
 
 use super::Matters;
 use super::cycle::Cause;
+use super::stacks::Site;
 use super::tally::{Long, Spent, Tally};
 use super::who::Names;
 use super::words;
@@ -64,6 +67,7 @@ pub(super) fn culprits(
     late: &Late,
     matters: Matters,
     names: &Names,
+    say: &mut dyn FnMut(&BTreeMap<Site, u64>) -> Vec<Stack>,
 ) -> Vec<Culprit> {
     let longs = tally.longer_than(late.limit_ns);
     if longs.is_empty() {
@@ -99,7 +103,7 @@ pub(super) fn culprits(
     };
     let (share, at_least) = least(matters);
     let least = (share * scale as f64).max(at_least);
-    let mut found: Vec<(f64, Culprit)> = shares
+    let mut found: Vec<(f64, Cause, Culprit)> = shares
         .into_iter()
         .filter_map(|(cause, share)| {
             let mean = share.total as f64 / longs.len() as f64;
@@ -125,18 +129,28 @@ pub(super) fn culprits(
                 mean_ns: mean,
                 worst_ns: share.worst,
                 in_time_mean_ns,
+                stacks: Vec::new(),
             };
-            Some((excess, culprit))
+            Some((excess, cause, culprit))
         })
         .collect();
-    found.sort_by(|(a_excess, a), (b_excess, b)| {
+    found.sort_by(|(a_excess, _, a), (b_excess, _, b)| {
         b.saved
             .cmp(&a.saved)
             .then(b_excess.total_cmp(a_excess))
             .then_with(|| a.what.cmp(&b.what))
     });
     found.truncate(NAMED);
-    found.into_iter().map(|(_, culprit)| culprit).collect()
+    let found = found.into_iter().map(|(_, cause, mut culprit)| {
+        let mut sites: BTreeMap<Site, u64> = BTreeMap::new();
+        let all = longs.iter().flat_map(|long| &long.sites);
+        for (_, site, count) in all.filter(|(of, ..)| *of == cause) {
+            *sites.entry(*site).or_default() += u64::from(*count);
+        }
+        culprit.stacks = say(&sites);
+        culprit
+    });
+    found.collect()
 }
 
 /// Adds up what cycles spent on each cause.

@@ -9,6 +9,7 @@ use punctual_model::CpuId;
 
 use super::history::Stretch;
 use super::replay::Replay;
+use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Wait, Waited};
 use super::who::{Name, Tid, Who};
 
@@ -87,6 +88,8 @@ pub(super) enum Cause {
     HolderWaits(Who),
     /// This one kept the thread that held the lock from running.
     KeptHolder { who: Who, holder: Name },
+    /// The thread was moved to another CPU while it ran.
+    Moved,
     /// A system call waited for something, and this ended it.
     Call { call: i64, by: Who },
     /// A page fault of the thread's.
@@ -128,6 +131,8 @@ pub(super) struct Cycle {
     /// Events that were recorded on its way, about: each costs it some time.
     pub(super) events: u32,
     pub(super) pieces: Vec<Piece>,
+    /// Where the thread was as it came to what took its time, and how often, by what that was.
+    pub(super) sites: Vec<(Cause, Site, u32)>,
 }
 
 impl Cycle {
@@ -187,12 +192,16 @@ pub(super) fn take_apart(
         thread,
         begin: *begin,
         woken,
+        is_moved_next: false,
         events: 0,
         pieces: Vec::new(),
+        sites: Vec::new(),
     };
     let mut at = release;
-    for (span, from, to) in thread.spans(release, end.entered) {
+    let mut spans = thread.spans(release, end.entered).peekable();
+    while let Some((span, from, to)) = spans.next() {
         cut.add(at, from, span.cpu, Phase::Unaccounted, Cause::Unknown);
+        cut.is_moved_next = spans.peek().is_some_and(|(next, ..)| is_moved(next));
         cut.span(&span, from, to);
         at = to;
     }
@@ -206,7 +215,12 @@ pub(super) fn take_apart(
         missed: begin.missed,
         events: cut.events,
         pieces: cut.pieces,
+        sites: cut.sites,
     }
+}
+
+fn is_moved(span: &Span) -> bool {
+    matches!(span.state, State::Ready { moved: true, .. })
 }
 
 struct Cut<'a> {
@@ -215,11 +229,38 @@ struct Cut<'a> {
     thread: &'a Thread,
     begin: Waited,
     woken: u64,
+    /// Whether the span that is looked at ends with a move to another CPU.
+    is_moved_next: bool,
     events: u32,
     pieces: Vec<Piece>,
+    sites: Vec<(Cause, Site, u32)>,
 }
 
+/// Holders of locks that wait for each other, at most.
+const CHAIN: u32 = 8;
+
+/// Different places that are kept of one cycle.
+const SITES: usize = 16;
+
 impl Cut<'_> {
+    /// Notes where the thread was at `time`, as it came to `cause`.
+    fn note_site(&mut self, time: u64, cause: Cause) {
+        let Some(site) = self.thread.site(time) else {
+            return;
+        };
+        let all = &mut self.sites;
+        let known = all
+            .iter()
+            .position(|(of, at, _)| (*of, *at) == (cause, site));
+        if let Some(place) = known {
+            if let Some((.., count)) = all.get_mut(place) {
+                *count += 1;
+            }
+        } else if all.len() < SITES {
+            all.push((cause, site, 1));
+        }
+    }
+
     fn add(&mut self, from: u64, to: u64, cpu: CpuId, phase: Phase, cause: Cause) {
         if from >= to {
             return;
@@ -251,7 +292,7 @@ impl Cut<'_> {
         match span.state {
             State::Unknown => self.add(from, to, cpu, Phase::Unaccounted, Cause::Unknown),
             State::Running => self.running(cpu, from, to),
-            State::Ready { woken } => self.ready(span, woken, from, to),
+            State::Ready { woken, .. } => self.ready(span, woken, from, to),
             State::Blocked { .. } if from < self.woken && span.from >= self.begin.entered => {
                 self.late_timer(cpu, from, to);
             }
@@ -269,6 +310,7 @@ impl Cut<'_> {
                 by,
             } => {
                 let call = call.map(|(wait, _)| wait);
+                let first = self.pieces.len();
                 if let Some(by) = stopped {
                     self.add(from, to, cpu, Phase::Blocked, Cause::Stopped(by));
                 } else if fault {
@@ -276,13 +318,17 @@ impl Cut<'_> {
                 } else if let (Some(Who::Task { tid, name, .. }), true) =
                     (by, call.is_some_and(Wait::is_lock))
                 {
-                    self.behind(tid, name, cpu, from, to);
+                    self.behind((tid, name), cpu, (from, to), CHAIN);
                 } else {
                     let cause = Cause::Call {
                         call: call.map_or(-1, |wait| wait.call),
                         by: by.unwrap_or(Who::Unknown),
                     };
                     self.add(from, to, cpu, Phase::Blocked, cause);
+                }
+                let causes: Vec<Cause> = self.pieces.iter().skip(first).map(|p| p.cause).collect();
+                for cause in causes {
+                    self.note_site(span.from, cause);
                 }
             }
         }
@@ -308,6 +354,9 @@ impl Cut<'_> {
                     Own::Code if from < before => Cause::Earlier,
                     Own::Code => Cause::Itself,
                 };
+                if matches!(cause, Cause::System { .. } | Cause::Fault) {
+                    self.note_site(from, cause);
+                }
                 self.add(from, to, cpu, Phase::Running, cause);
             }
         }
@@ -327,11 +376,18 @@ impl Cut<'_> {
             for (from, to, cause) in self.who_else(&stretch, span.from) {
                 let cause = match cause {
                     Cause::Outside if goes_back_to_idle => Cause::Throttled,
+                    // Who moves it has the CPU that it leaves; on the other one it waits for whoever is to give way.
+                    Cause::Taken(who) if self.is_moved_next && self.is_stopper(who) => Cause::Moved,
+                    Cause::IdleExit | Cause::Unpreemptible(_) if is_moved(span) => Cause::Moved,
                     cause => cause,
                 };
                 self.add(from, to, span.cpu, phase, cause);
             }
         }
+    }
+
+    fn is_stopper(&self, who: Who) -> bool {
+        who.is_stopper(&self.replay.names)
     }
 
     /// Says why the thread did not run while another, or nobody, had its CPU.
@@ -408,8 +464,15 @@ impl Cut<'_> {
         }
     }
 
-    /// The time behind a lock, which the thread `holder` gave away in the end.
-    fn behind(&mut self, holder: Tid, name: Name, cpu: CpuId, from: u64, to: u64) {
+    /// The time behind a lock, which the thread `holder` gave away in the end. It may have waited for another one's lock itself, and so
+    /// on: no more than `deep` such steps are gone.
+    fn behind(
+        &mut self,
+        (holder, name): (Tid, Name),
+        cpu: CpuId,
+        (from, to): (u64, u64),
+        deep: u32,
+    ) {
         let mut runs: Vec<(CpuId, Stretch)> = Vec::new();
         for cpu in self.replay.cpus() {
             let of = self.replay.cut(cpu, from, to);
@@ -426,7 +489,7 @@ impl Cut<'_> {
             .map(|(_, cpu, ready)| (cpu, ready));
         let mut at = from;
         for (on, run) in runs {
-            self.without_holder(last, name, cpu, at, run.from.max(at));
+            self.without_holder((holder, name), last, cpu, (at, run.from.max(at)), deep);
             self.add(
                 run.from.max(at),
                 run.to,
@@ -437,17 +500,32 @@ impl Cut<'_> {
             at = run.to.max(at);
             last = Some((on, run.left_ready.unwrap_or(false)));
         }
-        self.without_holder(last, name, cpu, at, to);
+        self.without_holder((holder, name), last, cpu, (at, to), deep);
+    }
+
+    /// Returns the times from `from` to `to` in which a watched thread waited for a lock, with who gave each away.
+    fn locks_of(&self, tid: Tid, from: u64, to: u64, deep: u32) -> Vec<(u64, u64, (Tid, Name))> {
+        let thread = self.replay.threads.get(&tid).filter(|_| deep > 0);
+        let spans = thread.into_iter().flat_map(|thread| thread.spans(from, to));
+        let locks = spans.filter_map(|(span, from, to)| match span.state {
+            State::Blocked {
+                call: Some((wait, _)),
+                by: Some(Who::Task { tid, name, .. }),
+                ..
+            } if wait.is_lock() => Some((from, to, (tid, name))),
+            _ => None,
+        });
+        locks.collect()
     }
 
     /// The time behind a lock while its holder, that was last on the CPU named, did not run.
     fn without_holder(
         &mut self,
+        (tid, holder): (Tid, Name),
         last: Option<(CpuId, bool)>,
-        holder: Name,
         cpu: CpuId,
-        from: u64,
-        to: u64,
+        (from, to): (u64, u64),
+        deep: u32,
     ) {
         let waits = Cause::HolderWaits(Who::Task {
             tid: 0,
@@ -455,7 +533,14 @@ impl Cut<'_> {
             prio: 0,
         });
         let Some((on, true)) = last else {
-            return self.add(from, to, cpu, Phase::Blocked, waits);
+            // Where the holder is watched it is known whose lock it waits for.
+            let mut at = from;
+            for (of, until, next) in self.locks_of(tid, from, to, deep) {
+                self.add(at, of, cpu, Phase::Blocked, waits);
+                self.behind(next, cpu, (of, until), deep - 1);
+                at = until;
+            }
+            return self.add(at, to, cpu, Phase::Blocked, waits);
         };
         for stretch in self.replay.cut(on, from, to) {
             let cause = match stretch.who {

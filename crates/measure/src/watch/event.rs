@@ -6,6 +6,7 @@
 use punctual_model::CpuId;
 use punctual_sys::tracefs::{EventFormat, Field, FormatError, Record, Tracefs, TracefsError};
 
+use super::stacks::Site;
 use super::who::{Name, Names, Tid};
 
 /// One event, on the monotonic clock.
@@ -85,6 +86,8 @@ pub(crate) enum What {
     WorkEnd,
     /// A signal is sent.
     Signal { signal: i32, tid: Tid },
+    /// Where a watched thread was as it waited, called or faulted.
+    Stack { site: Site },
 }
 
 /// Which of two instances an event is recorded in.
@@ -413,20 +416,28 @@ const OF_ALL: [Wanted; 23] = [
         event: "exceptions/page_fault_user",
         of: Of::Watched,
         without: Some("page faults"),
-        read: |_, _, _| Some(What::Fault),
-        fields: &[],
+        read: fault,
+        fields: &[PREEMPT_COUNT],
     },
     Wanted {
         event: "exceptions/page_fault_kernel",
         of: Of::Watched,
         without: Some("page faults within system calls"),
-        read: |_, _, _| Some(What::Fault),
-        fields: &[],
+        read: fault,
+        fields: &[PREEMPT_COUNT],
     },
 ];
 
 /// The flag of clone(2) for a thread of the same process.
 const CLONE_THREAD: u64 = 0x1_0000;
+
+/// What keeps a thread from being preempted: the lower half of this field counts it.
+const PREEMPT_COUNT: &str = "common_preempt_count";
+
+/// Where the kernel may not wait it looks for memory that is there, as when it walks a stack for a trace: no page is brought in.
+fn fault(l: &Layout, r: &[u8], _: &mut Names) -> Option<What> {
+    (l.unsigned(0, r)? & 0xf == 0).then_some(What::Fault)
+}
 
 fn waking(l: &Layout, r: &[u8], names: &mut Names) -> Option<What> {
     Some(What::Waking {

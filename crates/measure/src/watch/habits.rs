@@ -12,13 +12,14 @@ mod rules;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use punctual_model::watch::Habit;
+use punctual_model::watch::{Habit, Stack};
 use punctual_model::{Evidence, Rule, Verdict};
 use punctual_sys::{SysRoot, calls};
 
 use self::files::Files;
 use self::rules::{Entry, Kind, RULES};
 use super::cycle::{Cause, Cycle, Piece};
+use super::stacks::Site;
 use super::thread::{State, Thread, Wait, Waited};
 use super::who::{Names, Tid, Who};
 use super::words;
@@ -86,6 +87,17 @@ const FILES: [&str; 29] = [
     "copy_file_range",
 ];
 
+/// Returns the numbers of the calls that real-time code should avoid, whatever they are made for.
+pub(super) fn calls() -> Vec<i64> {
+    let of_one = |name: &str| matches!(name, "sched_yield" | "write" | "writev" | "pwrite64");
+    let all = (0..1_024_i64).filter(|call| {
+        let name = calls::name(*call).unwrap_or_default();
+        let lists = [&MEMORY[..], &SYNC, &FILES];
+        of_one(name) || lists.iter().any(|list| list.contains(&name))
+    });
+    all.collect()
+}
+
 /// What happened of one kind.
 #[derive(Clone, Debug, Default)]
 struct Seen {
@@ -95,9 +107,19 @@ struct Seen {
     total: u64,
     max: u64,
     by: BTreeMap<(String, String), u64>,
+    /// Where it happened.
+    sites: BTreeMap<Site, u64>,
 }
 
 impl Seen {
+    fn note_site(&mut self, site: Option<Site>, count: u64) {
+        if let Some(site) = site
+            && (self.sites.len() < KEPT || self.sites.contains_key(&site))
+        {
+            *self.sites.entry(site).or_default() += count;
+        }
+    }
+
     fn add(&mut self, cycle: u64, count: u64, ns: u64, what: (String, String)) {
         self.count += count;
         self.total += ns;
@@ -135,9 +157,17 @@ struct Of {
 }
 
 impl Of {
-    fn add(&mut self, kind: Kind, cycle: u64, count: u64, ns: u64, what: (String, String)) {
+    fn add(
+        &mut self,
+        kind: Kind,
+        cycle: u64,
+        count: u64,
+        ns: u64,
+        what: (String, String),
+    ) -> &mut Seen {
         let seen = self.seen.entry(kind).or_default();
         seen.add(cycle, count, ns, what);
+        seen
     }
 
     /// Returns which habit a system call is, if it is one, and what is cited of it: a file and the call, or the call.
@@ -182,7 +212,13 @@ impl Of {
         let faults = thread.faults_within(begin.left, end.entered);
         if cycle.number >= FIRST && faults > 0 {
             let what = ("events/exceptions".to_owned(), String::new());
-            self.add(Kind::Faults, cycle.number, faults, own(Cause::Fault), what);
+            let ns = own(Cause::Fault);
+            let seen = self.add(Kind::Faults, cycle.number, faults, ns, what);
+            for (cause, site, count) in &cycle.sites {
+                if *cause == Cause::Fault {
+                    seen.note_site(Some(*site), u64::from(*count));
+                }
+            }
         }
         for (_, cause, _) in cycle.parts() {
             if let Cause::KeptHolder { who, holder } = cause
@@ -212,7 +248,8 @@ impl Of {
                 && is_below(thread, by)
             {
                 let what = (who(), format!("released futex {:#x}", wait.first()));
-                self.add(Kind::PlainLock, cycle, 1, to - from, what);
+                let seen = self.add(Kind::PlainLock, cycle, 1, to - from, what);
+                seen.note_site(thread.site(span.from), 1);
             } else if is_interrupt_thread(by, names) && thread.prio < 100 && !is_above(thread, by) {
                 // The wait for a device is what it is there for, and takes no time from a cycle.
                 let what = (who(), "ended the wait".to_owned());
@@ -278,7 +315,8 @@ impl Habits {
         let all = thread.calls_within(begin.left, end.entered);
         for (from, to, call) in all.chain(ending) {
             if let Some((kind, what)) = of.kind_of(call) {
-                of.add(kind, cycle.number, 1, to - from, what);
+                let seen = of.add(kind, cycle.number, 1, to - from, what);
+                seen.note_site(thread.site(from), 1);
             }
         }
         of.delays(thread, cycle, begin, end, names);
@@ -286,15 +324,20 @@ impl Habits {
     }
 
     /// Returns what was found of these threads, each with the number of its series; the most severe first.
-    pub(super) fn found(&self, threads: impl Iterator<Item = (u32, Tid)>) -> Vec<Habit> {
+    pub(super) fn found(
+        &self,
+        threads: impl Iterator<Item = (u32, Tid)>,
+        say: &mut dyn FnMut(&BTreeMap<Site, u64>) -> Vec<Stack>,
+    ) -> Vec<Habit> {
         let mut all: Vec<Habit> = Vec::new();
         for (n, tid) in threads {
             let Some(of) = self.threads.get(&tid) else {
                 continue;
             };
-            let done = RULES
-                .iter()
-                .filter_map(|rule| habit(n, rule, of.seen.get(&rule.kind)?));
+            let done = RULES.iter().filter_map(|rule| {
+                let seen = of.seen.get(&rule.kind)?;
+                habit(n, rule, seen, || say(&seen.sites))
+            });
             all.extend(done);
             for verdict in &of.verdicts {
                 // What is true of the process is true of each of its threads, and is said once.
@@ -312,6 +355,7 @@ impl Habits {
                         cycles: None,
                         total_ns: None,
                         max_ns: None,
+                        stacks: Vec::new(),
                     }),
                 }
             }
@@ -321,7 +365,7 @@ impl Habits {
     }
 }
 
-fn habit(n: u32, rule: &Entry, seen: &Seen) -> Option<Habit> {
+fn habit(n: u32, rule: &Entry, seen: &Seen, stacks: impl FnOnce() -> Vec<Stack>) -> Option<Habit> {
     (seen.count > 0).then(|| Habit {
         rule: rule.rule(),
         threads: vec![n],
@@ -335,6 +379,7 @@ fn habit(n: u32, rule: &Entry, seen: &Seen) -> Option<Habit> {
         cycles: Some(seen.cycles),
         total_ns: (seen.total > 0).then_some(seen.total),
         max_ns: (seen.total > 0).then_some(seen.max),
+        stacks: stacks(),
     })
 }
 
@@ -402,10 +447,12 @@ mod tests {
             missed: 0,
             pieces: Vec::new(),
             events: 0,
+            sites: Vec::new(),
         };
         let mut habits = Habits::new(SysRoot::at("/nowhere"), |_, _| Vec::new());
         habits.add(&thread, &cycle, (&waits[0], &waits[2]), false, &names);
-        let found = habits.found([(0, 7)].into_iter()).into_iter();
+        let found = habits.found([(0, 7)].into_iter(), &mut |_| Vec::new());
+        let found = found.into_iter();
         found
             .map(|habit| (habit.rule.id, habit.count.unwrap(), habit.total_ns))
             .collect()

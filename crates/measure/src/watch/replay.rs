@@ -84,6 +84,9 @@ const WAITED_FOR: [&str; 5] = [
     "alarmtimer_fired",
 ];
 
+/// A clock that is this much off what it was has been set, and not only been adjusted, in ns.
+const CLOCK_SET: u128 = 1_000_000;
+
 /// Interrupts within interrupts, at most: a trace that lost records could nest them without end.
 const NESTED: usize = 16;
 
@@ -213,7 +216,10 @@ impl Replay {
             what,
         } = *event;
         self.now = time;
-        self.meet(time, cpu, pid);
+        // Who is at a place had the CPU, which says nothing of now: it is on its way to sleep.
+        if !matches!(what, What::Stack { .. }) {
+            self.meet(time, cpu, pid);
+        }
         match what {
             What::Switch {
                 prev_state,
@@ -300,6 +306,11 @@ impl Replay {
             What::Probe => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
                     thread.probes(time);
+                }
+            }
+            What::Stack { site } => {
+                if let Some(thread) = self.threads.get_mut(&pid) {
+                    thread.is_at(time, site);
                 }
             }
             What::WorkStart { function } => {
@@ -488,12 +499,16 @@ impl Replay {
         // A timer may run on another clock than the trace: the event holds what that clock showed.
         let off = i128::from(now) - i128::from(time);
         let shift = if off.abs() < 1_000_000_000 { 0 } else { off };
-        let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
         let owner = self
             .timer_of
             .get(&timer)
             .and_then(|tid| self.threads.get_mut(tid));
         if let Some(thread) = owner {
+            // Who sets that clock while the thread sleeps moves its release: it had asked for a time of the clock before.
+            let before = thread.clock_off.replace(shift).unwrap_or(shift);
+            let is_set = shift.abs_diff(before) > CLOCK_SET && before != 0;
+            let shift = if is_set { before } else { shift };
+            let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
             thread.expires(Expiry {
                 soft: here(soft),
                 hard: here(hard),

@@ -3,12 +3,15 @@
 
 //! What is known in the end, as a run keeps it.
 
-use punctual_model::watch::{PhaseTime, ResponseStep, Watched, WatchedThread};
+use std::collections::BTreeMap;
+
+use punctual_model::watch::{PhaseTime, ResponseStep, Stack, Watched, WatchedThread};
 use punctual_model::{Better, Check, Figure, Finding, Nanos, Policy, Series};
 
 use super::basis::Basis;
 use super::cycle::{Cause, Phase};
 use super::source::Source;
+use super::stacks::{self, Site, Taken};
 use super::tally::{self, Tally};
 use super::thread::{self, Wait};
 use super::who::Tid;
@@ -18,6 +21,9 @@ use crate::frame::{Found, Throttling};
 use crate::trace::Lost;
 /// Cycles without which a thread has no figures.
 const FEW: u64 = 2;
+
+/// Places that are shown of one thing that happened.
+const PLACES: usize = 3;
 
 /// Long cycles of all threads together that are kept with what went on around them, but for one a thread.
 const WORST_IN_ALL: usize = 100;
@@ -59,6 +65,9 @@ impl Watcher {
                 unknown.push(without);
             }
         }
+        if self.watch.stacks != Taken::None && !source.takes_stacks() {
+            unknown.push(stacks::WITHOUT.to_owned());
+        }
         let judged: Vec<(u32, Tid)> = self
             .shown()
             .filter(|(_, thread, tally)| is_judged(thread, tally))
@@ -67,7 +76,9 @@ impl Watcher {
         let habits = self.habits.as_ref();
         Watched {
             habits_judged: habits.map(|_| judged.len() as u64),
-            habits: habits.map_or_else(Vec::new, |habits| habits.found(judged.into_iter())),
+            habits: habits.map_or_else(Vec::new, |habits| {
+                habits.found(judged.into_iter(), &mut |sites| self.say_sites(sites))
+            }),
             idle_threads: (self.replay.threads.len() - threads.len()) as u64,
             unwatched_threads: self.replay.unwatched,
             records: source.records(),
@@ -127,13 +138,26 @@ impl Watcher {
             missed_releases: tally.missed,
             phases: phases.collect(),
             by_response: by_response.collect(),
-            culprits: culprits::culprits(tally, &late, self.watch.matters, names),
+            culprits: culprits::culprits(tally, &late, self.watch.matters, names, &mut |sites| {
+                self.say_sites(sites)
+            }),
             late,
             worst: tally.worst(),
             calls,
             page_faults: thread.faults,
             migrations: thread.migrations,
         }
+    }
+
+    /// Says where something happened most often.
+    fn say_sites(&self, sites: &BTreeMap<Site, u64>) -> Vec<Stack> {
+        let Some(naming) = &self.naming else {
+            return Vec::new();
+        };
+        let sites = sites.iter().map(|(site, count)| (*site, *count));
+        let mut symbols = naming.symbols.borrow_mut();
+        self.stacks
+            .say_most(sites, PLACES, (&naming.kernel, &mut symbols))
     }
 
     pub(super) fn found(&self, watched: &Watched, source: &Source, lost: Lost) -> Found {
@@ -171,6 +195,12 @@ impl Watcher {
         found.figures.extend(source.cost.clone());
         found.figures.extend(self.analysis(source));
         found.findings.extend(self.evidence(source));
+        if source.limits_stacks() {
+            let detail = "stacks were taken of a part of the time: there were more than the run had time for";
+            found
+                .findings
+                .push(Finding::observed("stacks-limited", detail));
+        }
         found.checks = self.checks(watched, source, lost);
         found.findings.extend(watched.unknown.iter().map(|unknown| {
             let detail = format!("this kernel does not record {unknown}");

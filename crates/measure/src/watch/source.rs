@@ -5,13 +5,16 @@
 //! beyond that.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use punctual_model::{Better, CpuSet, Figure, Nanos};
 use punctual_sys::tracefs::{Guard, Tracefs, TracefsError, Uprobe};
 use punctual_sys::{SysRoot, clock, thread};
 
 use super::event::{Decoder, Event, Of};
+use super::habits;
 use super::probe::Place;
+use super::stacks::{StackReader, Stacks, Taken};
 use super::who::{Names, Tid};
 use crate::error::MeasureError;
 use crate::irq::{event_group, instance_name};
@@ -37,6 +40,8 @@ pub(super) struct Source {
     pub(super) decoder: Decoder,
     all: Reader,
     own: Reader,
+    /// Where watched threads wait, call and fault, where that is asked for and the kernel tells it.
+    stacks: Option<StackReader>,
     /// The event at a function of the program. Instances that record it go before it does.
     probe: Option<Uprobe>,
     /// Removes the instances where we cannot any more.
@@ -58,6 +63,7 @@ impl Source {
         sys: &SysRoot,
         kib: Option<u32>,
         probe: Option<&Place>,
+        taken: Taken,
     ) -> Result<Self, MeasureError> {
         let tracefs = Tracefs::open(sys)?;
         let cpus = trace::cpus(sys)?;
@@ -71,9 +77,13 @@ impl Source {
         let all = Reader::new(&tracefs, &name, &cpus, all_kib)?;
         let watched = format!("{name}+watched");
         let own = Reader::new(&tracefs, &watched, &cpus, own_kib)?;
+        let of_stacks = format!("{name}+stacks");
         let group = event_group(&name);
-        let guard = tracefs.guard(&[&name, &watched], probe.map(|_| group.as_str()));
+        let names = [name.as_str(), &watched, &of_stacks];
+        let guard = tracefs.guard(&names, probe.map(|_| group.as_str()));
         let guard = guard.map_err(MeasureError::Spawn)?;
+        let calls = habits::calls();
+        let stacks = StackReader::new(&tracefs, (&of_stacks, own_kib), &cpus, taken, &calls)?;
         let probe = match probe {
             Some(place) => {
                 let probe = tracefs.uprobe(&group, &place.file, place.offset);
@@ -87,6 +97,7 @@ impl Source {
             decoder,
             all,
             own,
+            stacks,
             probe,
             _guard: guard,
             _tracefs: tracefs,
@@ -112,7 +123,21 @@ impl Source {
     /// Records what these threads do, and those that they start.
     pub(super) fn follow(&self, tids: &[Tid]) -> Result<(), MeasureError> {
         let list: Vec<String> = tids.iter().map(ToString::to_string).collect();
-        self.own.write("set_event_pid", &list.join(" "))
+        let list = list.join(" ");
+        if let Some(stacks) = &self.stacks {
+            stacks.follow(&list)?;
+        }
+        self.own.write("set_event_pid", &list)
+    }
+
+    /// Whether the kernel tells where threads are as they wait.
+    pub(super) const fn takes_stacks(&self) -> bool {
+        self.stacks.is_some()
+    }
+
+    /// Whether some of these were not taken because there were too many.
+    pub(super) fn limits_stacks(&self) -> bool {
+        self.stacks.as_ref().is_some_and(|stacks| stacks.limited)
     }
 
     /// Returns the CPUs.
@@ -185,32 +210,51 @@ impl Source {
         if let Some(probe) = &self.probe {
             self.own.switch(&probe.event(), on)?;
         }
+        if let Some(stacks) = &self.stacks {
+            stacks.switch(|event| self.decoder.has(event), on)?;
+        }
         Ok(())
     }
 
     /// Reads what is in the buffers, and passes on what is in order: events that others may still come before wait.
-    pub(super) fn read(&mut self, names: &mut Names) -> Result<Vec<Event>, MeasureError> {
+    pub(super) fn read(
+        &mut self,
+        names: &mut Names,
+        stacks: &mut Stacks,
+    ) -> Result<Vec<Event>, MeasureError> {
         let begun = clock::monotonic();
-        self.take(names, true)?;
+        self.take((names, stacks), true)?;
         let upto = begun.get().saturating_sub(ON_ITS_WAY);
         let ready = self.waiting.partition_point(|event| event.time < upto);
         Ok(self.waiting.drain(..ready).collect())
     }
 
     /// Reads all that is left.
-    pub(super) fn rest(&mut self, names: &mut Names) -> Result<Vec<Event>, MeasureError> {
-        self.take(names, false)?;
+    pub(super) fn rest(
+        &mut self,
+        names: &mut Names,
+        stacks: &mut Stacks,
+    ) -> Result<Vec<Event>, MeasureError> {
+        self.take((names, stacks), false)?;
         Ok(std::mem::take(&mut self.waiting).into())
     }
 
     /// Takes what is in the buffers.
-    fn take(&mut self, names: &mut Names, goes_on: bool) -> Result<(), MeasureError> {
+    fn take(
+        &mut self,
+        (names, stacks): (&mut Names, &mut Stacks),
+        goes_on: bool,
+    ) -> Result<(), MeasureError> {
         let (decoder, waiting) = (&self.decoder, &mut self.waiting);
         let first = waiting.len();
         for instance in [&mut self.all, &mut self.own] {
             instance.read(goes_on, |cpu, record| {
                 waiting.extend(decoder.read(cpu, record, names));
             })?;
+        }
+        if let Some(reader) = &mut self.stacks {
+            let now = clock::monotonic().get();
+            reader.read((goes_on, now), stacks, |event| waiting.push_back(event))?;
         }
         if self.waiting.len() > first {
             // Those of one CPU are in order already. Of the two instances the same moment stands in both orders: a system
@@ -234,31 +278,50 @@ impl Source {
 
     /// Removes the instances.
     pub(super) fn remove(self) -> Result<(), MeasureError> {
-        // Both, also where the first cannot be.
-        let removed = [self.all.remove(), self.own.remove()];
+        // All, also where the first cannot be.
+        let stacks = self.stacks.map_or(Ok(()), StackReader::remove);
+        let removed = [self.all.remove(), self.own.remove(), stacks];
         removed.into_iter().collect()
     }
 }
 
-/// Returns a function that names the kernel's functions, as far as the kernel tells where they are.
-pub(super) fn symbols(sys: &SysRoot) -> super::replay::Symbols {
-    let text = sys.read("/proc/kallsyms").unwrap_or_default();
-    let mut all: Vec<(u64, String)> = text
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            let address = u64::from_str_radix(words.next()?, 16).ok()?;
-            let kind = words.next()?;
-            let is_code = matches!(kind, "t" | "T" | "w" | "W");
-            // Where the kernel hides its addresses all are 0.
-            (is_code && address > 0).then(|| (address, words.next().unwrap_or("?").to_owned()))
+/// The kernel's functions, as far as the kernel tells where they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kallsyms(Arc<Vec<(u64, String)>>);
+
+impl Kallsyms {
+    pub(super) fn read(sys: &SysRoot) -> Self {
+        let text = sys.read("/proc/kallsyms").unwrap_or_default();
+        let mut all: Vec<(u64, String)> = text
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split_whitespace();
+                let address = u64::from_str_radix(words.next()?, 16).ok()?;
+                let kind = words.next()?;
+                let is_code = matches!(kind, "t" | "T" | "w" | "W");
+                // Where the kernel hides its addresses all are 0.
+                (is_code && address > 0).then(|| (address, words.next().unwrap_or("?").to_owned()))
+            })
+            .collect();
+        all.sort_unstable();
+        Self(Arc::new(all))
+    }
+
+    /// Returns what names the functions that begin at an address.
+    pub(super) fn beginnings(&self) -> super::replay::Symbols {
+        let all = Arc::clone(&self.0);
+        Arc::new(move |address| {
+            let place = all.binary_search_by_key(&address, |(at, _)| *at).ok()?;
+            all.get(place).map(|(_, name)| name.clone())
         })
-        .collect();
-    all.sort_unstable();
-    std::sync::Arc::new(move |address| {
-        let place = all.binary_search_by_key(&address, |(at, _)| *at).ok()?;
-        all.get(place).map(|(_, name)| name.clone())
-    })
+    }
+
+    /// Returns the function that an address lies in: the last one that begins before it.
+    pub(super) fn within(&self, address: u64) -> Option<&str> {
+        let after = self.0.partition_point(|(at, _)| *at <= address);
+        let (_, name) = self.0.get(after.checked_sub(1)?)?;
+        Some(name)
+    }
 }
 
 /// Returns how long each idle state of a CPU takes to leave, as the kernel knows it.

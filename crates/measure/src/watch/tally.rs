@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::basis::Basis;
 use super::cycle::{Cause, Cycle, Phase, Piece};
 use super::replay::Replay;
+use super::stacks::Site;
 use super::who::{Tid, Who};
 use super::words;
 use crate::figures;
@@ -40,6 +41,8 @@ pub(super) struct Long {
     number: u64,
     pub(super) phases: [u64; Phase::ALL.len()],
     pub(super) parts: Vec<(Cause, u64)>,
+    /// Where the thread was, by causes.
+    pub(super) sites: Vec<(Cause, Site, u32)>,
 }
 
 impl Eq for Long {}
@@ -165,6 +168,11 @@ impl Tally {
             number: cycle.number,
             phases,
             parts,
+            sites: cycle
+                .sites
+                .iter()
+                .map(|(cause, site, count)| (words::without_tid(*cause), *site, *count))
+                .collect(),
         };
         if self.worst.len() < SHOWN || self.worst.last().is_some_and(|(last, _)| long > *last) {
             let shown = show(cycle, replay, origin);
@@ -197,6 +205,7 @@ impl Tally {
                 number: cycle.number,
                 phases: cycle.phases(),
                 parts: Vec::new(),
+                sites: Vec::new(),
             };
             self.worst.push((long, shown));
         }

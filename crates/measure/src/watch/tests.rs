@@ -12,7 +12,7 @@ use super::cycle::IdleExits;
 use super::event::{Event, What};
 use super::replay::Replay;
 use super::who::Tid;
-use super::{Matters, Target, Watch, Watcher};
+use super::{Matters, Taken, Target, Watch, Watcher};
 
 const LOOP: Tid = 100;
 const OTHER: Tid = 200;
@@ -153,6 +153,7 @@ impl Trace {
             output_to_stderr: false,
             keep_cycles: true,
             matters,
+            stacks: Taken::None,
             buffer_kib: None,
         };
         let exits = IdleExits::from([(1, 2 * US)]);
@@ -492,6 +493,160 @@ fn a_timer_of_another_clock_and_a_switch_that_was_not_recorded_change_nothing() 
     let missing = missing.watched();
     assert_eq!((missing.cycles, missing.culprits.len()), (99, 0));
     assert!(off(&missing).abs_diff(off(&plain)) <= 200);
+}
+
+#[test]
+fn a_clock_that_is_set_while_the_loop_sleeps_moves_no_release() {
+    const HOUR: u64 = 3_600_000_000_000;
+    for forward in [true, false] {
+        let mut trace = Trace::new();
+        trace.clock_off = 1_700_000_000_000_000_000;
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            // The timer was set by the old clock, and expires by the new one.
+            match forward {
+                true => trace.clock_off += HOUR,
+                false => trace.clock_off -= HOUR,
+            }
+            normal(trace, release, NOBODY)
+        });
+        let thread = trace.watched();
+        assert_eq!(thread.cycles, 99);
+        let longest = thread.worst[0].response_ns;
+        assert!(longest <= 100 * US, "{forward}: {longest}");
+    }
+}
+
+#[test]
+fn what_a_kernel_worker_does_is_its_name() {
+    let mut trace = Trace::new();
+    let symbols = |address| match address {
+        7 => Some("hrtimer_wakeup".to_owned()),
+        8 => Some("flush_to_ldisc".to_owned()),
+        _ => None,
+    };
+    trace.replay = Replay::new(1, true, 10, Arc::new(symbols));
+    trace.replay.watch(LOOP, LOOP, b"loop");
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.switch(release - 9 * US, 0, OTHER, NICE_0, "kworker/0:1");
+        trace.at(release - 8 * US, What::WorkStart { function: 8 });
+        trace.expire(release + US);
+        trace.run(release + 1_500 * US, READY);
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    let (kind, what, saved) = first(&thread);
+    assert_eq!((kind, saved), ("unpreemptible", 1));
+    assert!(
+        what.starts_with("flush_to_ldisc (kernel worker) (nice 0)"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_thread_that_is_moved_while_it_runs_waits_for_the_move_and_a_stopped_machine_is_told_apart() {
+    let strike = |moves: bool| {
+        let mut trace = Trace::new();
+        // Somebody of a lower priority has the other CPU.
+        let name = trace.replay.names.keep(b"mover");
+        trace.on_cpu(1, 0, HOLDER, What::Renamed { tid: HOLDER, name });
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            trace.expire(release + US);
+            trace.run(release + 3 * US, 0);
+            trace.switch(release + 50 * US, READY, OTHER, 0, "migration/0");
+            if moves {
+                trace.at(release + 60 * US, What::Migrated { tid: LOOP, to: 1 });
+                let next_name = trace.replay.names.keep(b"loop");
+                trace.on_cpu(
+                    1,
+                    release + 1_500 * US,
+                    HOLDER,
+                    What::Switch {
+                        prev_state: READY,
+                        next: LOOP,
+                        next_prio: FIFO_80,
+                        next_name,
+                    },
+                );
+                // It comes back by itself, at its next wait.
+                trace.switch(release + 1_510 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
+                let next_name = trace.replay.names.keep(b"mover");
+                trace.on_cpu(
+                    1,
+                    release + 1_520 * US,
+                    LOOP,
+                    What::Switch {
+                        prev_state: READY,
+                        next: HOLDER,
+                        next_prio: FIFO_10,
+                        next_name,
+                    },
+                );
+                trace.at(release + 1_530 * US, What::Migrated { tid: LOOP, to: 0 });
+                trace.switch(release + 1_540 * US, 0, LOOP, FIFO_80, "loop");
+            } else {
+                trace.switch(release + 1_500 * US, SLEEPS, LOOP, FIFO_80, "loop");
+            }
+            release + 1_600 * US
+        });
+        trace
+    };
+    let moved = strike(true).watcher(&["loop"], Matters::OfThePeriod);
+    let (n, thread, tally) = moved.shown().next().unwrap();
+    let moved = moved.watched_thread(n, thread, tally);
+    assert_eq!(moved.culprits[0].kind, "migration", "{:#?}", moved.culprits);
+    assert_eq!(moved.culprits[0].saved, 1);
+    let stopped = strike(false).watched();
+    let (kind, what, saved) = first(&stopped);
+    assert_eq!((kind, saved), ("task", 1));
+    assert!(
+        what.starts_with("migration/0, the kernel's CPU stopper"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_holder_that_waits_for_the_lock_of_another_is_not_the_last_of_the_chain() {
+    const LAST: Tid = 400;
+    let mut trace = Trace::new();
+    trace.replay.watch(HOLDER, LOOP, b"holder");
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        // The holder waits for a lock of a third thread, which works on the other CPU.
+        trace.switch(release - 500 * US, 0, HOLDER, FIFO_10, "holder");
+        let args = [0xfade, 0, 0];
+        trace.at(release - 490 * US, What::Enter { call: FUTEX, args });
+        trace.switch(release - 480 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
+        let next_name = trace.replay.names.keep(b"last");
+        let begins = What::Switch {
+            prev_state: 0,
+            next: LAST,
+            next_prio: NICE_0,
+            next_name,
+        };
+        trace.on_cpu(1, release - 470 * US, IDLE, begins);
+        trace.expire(release + US);
+        trace.run(release + 3 * US, 0);
+        let args = [0xbeef, 0, 0];
+        trace.at(release + 10 * US, What::Enter { call: FUTEX, args });
+        trace.switch(release + 11 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
+        let name = trace.replay.names.keep(b"holder");
+        let waking = What::Waking {
+            tid: HOLDER,
+            prio: FIFO_10,
+            name,
+            cpu: 0,
+        };
+        trace.on_cpu(1, release + 1_500 * US, LAST, waking);
+        trace.switch(release + 1_501 * US, 0, HOLDER, FIFO_10, "holder");
+        trace.at(release + 1_502 * US, What::Exit);
+        trace.wake(release + 1_520 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release + 1_521 * US, READY, LOOP, FIFO_80, "loop");
+        trace.at(release + 1_522 * US, What::Exit);
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    let (kind, what, saved) = first(&thread);
+    assert_eq!((kind, saved), ("lock", 1), "{:#?}", thread.culprits);
+    assert!(what.starts_with("last ("), "{what}");
 }
 
 /// Whatever the trace says, and however it is damaged, nothing panics and nothing is made of nothing.

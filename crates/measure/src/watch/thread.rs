@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use punctual_model::CpuId;
 use punctual_sys::calls;
 
+use super::stacks::Site;
 use super::who::{Name, Tid, Who};
 
 /// States that are kept of a thread at most.
@@ -123,7 +124,11 @@ pub(super) enum State {
     /// It has the CPU.
     Running,
     /// It is to run and does not: it was woken, or another has taken the CPU from it.
-    Ready { woken: bool },
+    Ready {
+        woken: bool,
+        /// Whether it was moved here after another CPU was taken from it.
+        moved: bool,
+    },
     /// It waits for something.
     Blocked {
         /// In which system call, and since when it is in that.
@@ -193,6 +198,10 @@ pub(super) struct Thread {
     /// System calls that are over: begin, end, which.
     own_calls: VecDeque<(u64, u64, Wait)>,
     fault_times: VecDeque<u64>,
+    /// Where it was as it waited, called or faulted.
+    sites: VecDeque<(u64, Site)>,
+    /// What the clock of its last timer showed beyond the trace's.
+    pub(super) clock_off: Option<i128>,
     /// How often each system call was made, and page faults.
     pub(super) calls: BTreeMap<i64, u64>,
     pub(super) faults: u64,
@@ -216,6 +225,8 @@ impl Thread {
             probed: None,
             own_calls: VecDeque::new(),
             fault_times: VecDeque::new(),
+            sites: VecDeque::new(),
+            clock_off: None,
             calls: BTreeMap::new(),
             faults: 0,
             migrations: 0,
@@ -273,7 +284,11 @@ impl Thread {
     ) {
         // The states that say what a thread waits for; the bit above says that it was preempted (include/linux/sched.h).
         if task_state & 0xff == 0 {
-            return self.begin(time, cpu, State::Ready { woken: false });
+            let state = State::Ready {
+                woken: false,
+                moved: false,
+            };
+            return self.begin(time, cpu, state);
         }
         if !calls {
             self.enters(time, Wait::UNKNOWN);
@@ -309,7 +324,11 @@ impl Thread {
         }) = self.spans.back_mut()
         {
             *ender = by;
-            self.begin(time, cpu, State::Ready { woken: true });
+            let state = State::Ready {
+                woken: true,
+                moved: false,
+            };
+            self.begin(time, cpu, state);
         }
     }
 
@@ -317,13 +336,14 @@ impl Thread {
     pub(super) fn moves(&mut self, time: u64, to: CpuId) {
         self.migrations += 1;
         if let Some(Span {
-            state: state @ State::Ready { .. },
+            state: State::Ready { woken, .. },
             cpu,
             ..
         }) = self.now()
             && cpu != to
         {
-            self.begin(time, to, state);
+            let moved = !woken;
+            self.begin(time, to, State::Ready { woken, moved });
         }
     }
 
@@ -365,6 +385,26 @@ impl Thread {
         self.faults += 1;
         self.faulted = true;
         keep(&mut self.fault_times, time, |at| *at);
+    }
+
+    /// It was at this place as it waited, called or faulted.
+    pub(super) fn is_at(&mut self, time: u64, site: Site) {
+        match self.sites.back_mut() {
+            Some((last, known)) if *last == time => *known = known.and(site),
+            _ => keep(&mut self.sites, (time, site), |(at, _)| *at),
+        }
+    }
+
+    /// Returns where it was at a moment at which it began to wait, called the kernel or faulted. Each instance gives the
+    /// same event a time of its own.
+    pub(super) fn site(&self, time: u64) -> Option<Site> {
+        let from = self
+            .sites
+            .partition_point(|(at, _)| at.saturating_add(APART) < time);
+        let near = self.sites.range(from..);
+        let near = near.take_while(|(at, _)| *at <= time.saturating_add(APART));
+        let nearest = near.min_by_key(|(at, _)| at.abs_diff(time))?;
+        Some(nearest.1).filter(|site| !site.is_unknown())
     }
 
     /// It is back from the kernel.
@@ -490,6 +530,9 @@ pub(super) enum Own {
 
 /// Faults that come within this time are one after the other, in ns.
 const FAULT_AFTER_FAULT: u64 = 20_000;
+
+/// How far apart the times are that two instances give to one event, in ns, at most.
+const APART: u64 = 10_000;
 
 /// Time that a fault alone is taken to last, in ns.
 const ONE_FAULT: u64 = 1_000;

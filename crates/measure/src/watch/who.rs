@@ -97,7 +97,7 @@ impl Names {
 }
 
 /// Writes what a thread calls itself without what commands a terminal.
-fn printable(text: &[u8]) -> String {
+pub(super) fn printable(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
@@ -129,6 +129,12 @@ impl Who {
             self,
             Self::Irq { .. } | Self::Vector { .. } | Self::Softirq { .. } | Self::Timer { .. }
         )
+    }
+
+    /// Whether it is the kernel's thread that stops a CPU, to move a thread that runs or to change what all CPUs run
+    /// (kernel/stop_machine.c). It goes before every other thread.
+    pub(super) fn is_stopper(self, names: &Names) -> bool {
+        matches!(self, Self::Task { prio: ..=0, name, .. } if names.text(name).starts_with("migration/"))
     }
 
     /// Returns the thread.

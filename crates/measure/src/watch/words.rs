@@ -29,6 +29,11 @@ pub(super) fn who(who: Who, names: &Names) -> String {
     match who {
         Who::Unknown => "unknown".to_owned(),
         Who::Idle { .. } => "idle".to_owned(),
+        Who::Task { name, .. } if who.is_stopper(names) => format!(
+            "{}, the kernel's CPU stopper (a CPU that goes offline or comes online, a change of the clock source, a thread \
+             that is moved away)",
+            names.text(name)
+        ),
         Who::Task { name, prio, .. } => format!("{} ({})", names.text(name), policy(prio)),
         Who::Irq { irq, name } => format!("interrupt {irq} ({})", names.text(name)),
         Who::Vector { name } => names.text(name).to_owned(),
@@ -196,6 +201,11 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
             ("system-call", Some(call), what)
         }
         Cause::Fault => ("page-fault", None, "page faults of its own".to_owned()),
+        Cause::Moved => (
+            "migration",
+            None,
+            "being moved to another CPU while it ran (its affinity was changed, or its load balanced)".to_owned(),
+        ),
         Cause::Stopped(Who::Unknown) => (
             "stopped",
             None,

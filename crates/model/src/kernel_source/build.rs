@@ -64,10 +64,23 @@ pub struct BuiltKernel {
     pub ccache: bool,
     /// The time stamp that the kernel bears in place of the clock.
     pub timestamp: String,
+    /// Directories that alone were compiled. Absent where it was a kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Compilers that ran at once. Absent in builds of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
     /// The compiler.
     pub compiler: String,
     /// When it ended, RFC 3339 in UTC.
     pub at: String,
+}
+
+impl BuiltKernel {
+    /// Whether it was a test whether the source compiles, and made no kernel to run.
+    pub fn is_test(&self) -> bool {
+        ["allyesconfig", "allmodconfig"].contains(&self.base.as_str())
+    }
 }
 
 /// How a build ended.

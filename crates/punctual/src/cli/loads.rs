@@ -55,12 +55,16 @@ pub struct LoadReach {
 impl LoadReach {
     /// Returns `loads` as these options have them.
     pub(crate) fn over(&self, mut loads: Vec<LoadSpec>) -> Result<Vec<LoadSpec>, CliError> {
-        let mut pings = 0;
+        let (mut pings, mut with_target) = (0, 0);
         for load in &mut loads {
             if let Some(mut ping) = load.ping() {
                 pings += 1;
+                with_target += u32::from(!ping.namespaces);
                 // What a load says of itself is more exact.
-                ping.to = ping.to.or(self.ping_to);
+                // Nobody else is in namespaces of its own.
+                if !ping.namespaces {
+                    ping.to = ping.to.or(self.ping_to);
+                }
                 ping.rate = ping.rate.or(self.ping_rate);
                 load.set_ping(ping);
             }
@@ -68,6 +72,11 @@ impl LoadReach {
         if pings == 0 && (self.ping_to.is_some() || self.ping_rate.is_some()) {
             return Err(CliError::usage(
                 "--ping-to and --ping-rate: need the load ping",
+            ));
+        }
+        if with_target == 0 && self.ping_to.is_some() {
+            return Err(CliError::usage(
+                "--ping-to: nobody else is in the namespaces that these pings go between",
             ));
         }
         let console = loads.iter().find(|load| load.reaches_consoles());

@@ -174,7 +174,6 @@ pub struct CommonArgs {
 
     /// Record the kernel's events too, and say who made the latest samples late; costs some µs a
     /// wake-up, needs root
-    #[cfg(feature = "workbench")]
     #[arg(long, help_heading = "Output")]
     pub explain: bool,
 

@@ -8,6 +8,7 @@ mod experiment;
 mod fleet;
 mod history;
 mod kernel;
+mod kernel_install;
 mod kernel_once;
 mod kernel_source;
 mod report;
@@ -32,6 +33,9 @@ pub use self::history::{HistoryArgs, HistoryFailOn};
 pub use self::kernel::{
     GuestOptions, InitramfsArgs, JobsArgs, KernelAction, KernelBootArgs, KernelRtArgs,
     LatencyFailOn, LatencyTestArgs, MachineArg,
+};
+pub use self::kernel_install::{
+    KernelInstallArgs, KernelInstalledArgs, KernelUninstallArgs, StayPlace,
 };
 pub use self::kernel_once::{InstallOnceArgs, KernelStatusArgs, LoaderArg, OncePlace, WatchdogArg};
 pub use self::kernel_source::{
@@ -382,7 +386,8 @@ pub enum RunsAction {
     },
     /// Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it
     Extrapolate(ExtrapolateArgs),
-    /// Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval), or whole runs
+    /// Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval, latmus, Xenomai
+    /// latency), or whole runs
     Import(ImportArgs),
     /// Write whole runs into one archive, which `runs import` takes into another store
     Pack(PackArgs),

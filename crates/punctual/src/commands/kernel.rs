@@ -14,6 +14,7 @@ mod once;
 mod patch;
 mod rebase;
 mod rt;
+mod stay;
 
 use std::path::Path;
 
@@ -29,6 +30,9 @@ pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, Cl
         KernelAction::LatencyTest(args) => latency_test::run(home, args),
         KernelAction::Rt(args) => rt::run(home, args),
         KernelAction::InstallOnce(args) => once::install(home, args),
+        KernelAction::Install(args) => stay::install(home, args),
+        KernelAction::Installed(args) => stay::list(args),
+        KernelAction::Uninstall(args) => stay::uninstall(args),
         KernelAction::Status(args) => once::status(home, args),
         KernelAction::Source(action) => before_boot(home, action),
     }

@@ -3,6 +3,7 @@
 
 //! `punctual measure`.
 
+mod carried;
 mod guest;
 mod tuned;
 mod watched;

@@ -105,6 +105,7 @@ pub(crate) fn job_of<'a>(runs: impl Iterator<Item = &'a Invocation>) -> Job {
         let arguments = what.arguments.iter();
         let arguments = arguments.filter(|argument| !argument.starts_with(TARGET));
         JobRun {
+            libraries: None,
             arguments: arguments.cloned().chain(["--quiet".to_owned()]).collect(),
             id: format!("00000000-0000-7000-8000-{number:012x}"),
         }

@@ -10,6 +10,9 @@ use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Image;
 use punctual_lab::file::{Experiment, Level, Missing, Need, Sets};
 use punctual_lab::plan::Plan;
+use punctual_measure::linpack::{self, Engine};
+use punctual_measure::loads::LoadList;
+use punctual_sys::SysRoot;
 
 use super::Read;
 use crate::error::CliError;
@@ -81,6 +84,19 @@ pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
     guests::lack_of_qemu(image.unwrap_or_default())
 }
 
+/// Returns why floods of a load are refused here.
+fn lack_of_load(text: &str) -> Option<String> {
+    let list: LoadList = text.parse().ok()?;
+    let pings = list.0.iter().filter_map(|load| load.ping());
+    let refused = pings.filter_map(|ping| ping.check(&SysRoot::live()).err());
+    refused.map(|err| err.to_string()).next()
+}
+
+/// Returns why a library cannot solve systems here.
+fn lack_of_engine(text: &str) -> Option<String> {
+    linpack::lack_of(&text.parse::<Engine>().ok()?)
+}
+
 fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|dir| Path::new(&dir).join(program).is_file())
@@ -96,6 +112,8 @@ fn lacking(
 ) -> Result<Option<String>, CliError> {
     let knobs = match sets {
         Sets::Target => return Ok(lack_of_target(&level.value)),
+        Sets::Load => return Ok(lack_of_load(&level.value)),
+        Sets::Option(option) if option == "engine" => return Ok(lack_of_engine(&level.value)),
         Sets::Knob(knob) if level.value != "keep" => vec![format!("{knob}={}", level.value)],
         Sets::Several => level.changes.knobs.clone(),
         _ => return Ok(None),

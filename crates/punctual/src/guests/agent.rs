@@ -8,10 +8,8 @@
 
 use std::env;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use flate2::read::GzDecoder;
 use punctual_kernel::boot::{Architecture, Compression, Initramfs, Program};
 use punctual_model::{AgentKind, GuestAgent};
 use punctual_sys::SysRoot;
@@ -19,8 +17,8 @@ use punctual_sys::SysRoot;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// What `PUNCTUAL_AGENT` named when this program was built, packed with gzip; empty, if nothing.
-static SMALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.gz"));
+/// What `PUNCTUAL_AGENT` named when this program was built, packed with Zstandard; empty, if nothing.
+static SMALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.zst"));
 
 /// The program that guests run.
 #[derive(Debug)]
@@ -45,10 +43,7 @@ impl Agent {
     pub(crate) fn here() -> Result<Self, CliError> {
         match Architecture::here() {
             Some(architecture) if !SMALL.is_empty() => {
-                let mut content = Vec::new();
-                GzDecoder::new(SMALL)
-                    .read_to_end(&mut content)
-                    .map_err(|err| cannot().because(err))?;
+                let content = zstd::decode_all(SMALL).map_err(|err| cannot().because(err))?;
                 Self::small("the agent in this program", content, architecture)
             }
             _ => Self::whole(),

@@ -77,6 +77,7 @@ fn guest(target: &GuestTarget, design: &Design, agent: GuestAgent) -> Guest {
         command_line: design.command_line(),
         cpus: design.cpus,
         memory_bytes: design.memory.get(),
+        nodes: (design.nodes > 1).then_some(design.nodes),
         seed: design.seed,
         agent: Some(agent),
     }

@@ -119,7 +119,6 @@ impl Request {
 }
 
 /// Instruments that need the kernel's events for what they measure.
-#[cfg(feature = "workbench")]
 const RECORDS_ITSELF: [&str; 3] = ["irq", "interrupts", "watch"];
 
 /// Measures, records, and prints, with `instrument` in the middle.
@@ -131,7 +130,6 @@ pub(super) fn run(
 ) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
     let name = asked.instrument;
-    #[cfg(feature = "workbench")]
     if common.explain && RECORDS_ITSELF.contains(&name) {
         return Err(CliError::usage(format!(
             "--explain: {name} records the kernel's events itself"
@@ -187,7 +185,6 @@ pub(super) fn job(common: &CommonArgs, job: Job) -> Result<Job, CliError> {
         requirements: cli::under(&common.require, common.burst),
         loads: common.loads.chosen()?,
         metrics: Metrics::of(&common.metrics, job.instrument, common.name.as_deref())?,
-        #[cfg(feature = "workbench")]
         explain: common.explain,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),

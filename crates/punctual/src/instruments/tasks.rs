@@ -31,7 +31,7 @@ Exit status: 0 if every job met its deadline and no response was longer than its
           mut_arg("cpus", |arg| arg.help("CPUs of all tasks, in place of those that the set names [default: all online and allowed]")))]
 pub struct TasksArgs {
     /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,
-    /// earliest-deadline-first)
+    /// earliest-deadline-first, ext-rate-monotonic, ext-earliest-deadline-first)
     #[arg(value_name = "SET", value_parser = path(),
           required_unless_present_any = ["set_file", "analysed"])]
     pub file: Option<PathBuf>,
@@ -130,6 +130,9 @@ pub(crate) fn run(home: Option<&Path>, args: &TasksArgs) -> Result<Exit, CliErro
 /// The policy that goes before all others of the set.
 fn most_urgent(check: &TasksCheck) -> Policy {
     let tasks = check.set.tasks.iter();
+    if tasks.clone().any(|task| task.policy.ext().is_some()) {
+        return Policy::Ext;
+    }
     let highest = tasks.filter_map(|task| task.policy.priority()).max();
     highest.map_or(Policy::Other { nice: 0 }, |priority| Policy::Fifo {
         priority,
@@ -138,7 +141,7 @@ fn most_urgent(check: &TasksCheck) -> Policy {
 
 fn plan(home: Option<&Path>, args: &TasksArgs) -> Result<TasksPlan, CliError> {
     if let Some(json) = &args.analysed {
-        return serde_json::from_str(json).map_err(|err| {
+        return serde_json::from_slice(json.as_bytes()).map_err(|err| {
             CliError::usage("--analysed: not a task set with its analysis").because(err)
         });
     }

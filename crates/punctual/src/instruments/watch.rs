@@ -7,9 +7,11 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 
-use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use punctual_measure::watch::{self, LARGEST_BUFFER_KIB, Matters, ProgramEnd, Target, Watch};
+use clap::{Args, ValueEnum};
+use punctual_measure::watch::{
+    self, LARGEST_BUFFER_KIB, Matters, ProgramEnd, Taken, Target, Watch,
+};
 use punctual_model::{Nanos, Policy};
 use punctual_sys::calls;
 
@@ -17,6 +19,27 @@ use super::request::{self, Request};
 use crate::cli::{self, CommonArgs, StatisticsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+
+/// Which stacks are taken
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum StackChoice {
+    /// None
+    Off,
+    /// Those of the program
+    User,
+    /// Those of the program and of the kernel
+    All,
+}
+
+impl From<StackChoice> for Taken {
+    fn from(choice: StackChoice) -> Self {
+        match choice {
+            StackChoice::Off => Self::None,
+            StackChoice::User => Self::User,
+            StackChoice::All => Self::All,
+        }
+    }
+}
 
 /// Options of `watch`
 #[derive(Args, Debug)]
@@ -83,6 +106,17 @@ pub struct WatchArgs {
           value_parser = clap::value_parser!(u32).range(64..=i64::from(LARGEST_BUFFER_KIB)))]
     pub buffer: Option<u32>,
 
+    /// Where a thread is as it waits, faults or does what real-time code should avoid: off; the functions of the program, as
+    /// far as frame pointers lead; or those of the kernel too, some 6 µs each with interrupts off
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        default_value = "user",
+        help_heading = "Output"
+    )]
+    pub stacks: StackChoice,
+
     /// What is kept of response times
     #[command(flatten)]
     pub statistics: StatisticsArgs,
@@ -90,6 +124,21 @@ pub struct WatchArgs {
     /// What all instruments share
     #[command(flatten)]
     pub common: CommonArgs,
+}
+
+impl WatchArgs {
+    /// Returns the program to be started, with its arguments; nothing where one is watched that runs.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn command(&self) -> &[OsString] {
+        &self.command
+    }
+
+    /// Whether a cycle ends at a function, by its name.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn ends_at_function(&self) -> bool {
+        let at = self.cycle_at.as_deref();
+        at.is_some_and(|at| at.starts_with(watch::FUNCTION))
+    }
 }
 
 /// The policy of who watches. Those who are watched have the one that they set themselves.
@@ -149,6 +198,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
         output_to_stderr: args.common.json,
         keep_cycles: args.raw,
         matters: Matters::OfThePeriod,
+        stacks: args.stacks.into(),
         buffer_kib: args.buffer,
     };
     let mut end = None;

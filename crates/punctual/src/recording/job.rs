@@ -37,7 +37,6 @@ pub(crate) struct Job {
     /// Whether quantiles are estimated by P-square too.
     pub(crate) psquare: bool,
     /// Whether the measuring threads are watched, to say why a sample was late.
-    #[cfg(feature = "workbench")]
     pub(crate) explain: bool,
     /// How long ordinary work is done afterwards.
     pub(crate) work: Option<Nanos>,
@@ -59,7 +58,6 @@ impl Job {
             insist_on_mlock: false,
             insist_on_dma_latency: false,
             psquare: false,
-            #[cfg(feature = "workbench")]
             explain: false,
             work: None,
         }

@@ -84,7 +84,9 @@ impl Feed {
 /// Returns the event in a line that another process has told, if it is one.
 pub(crate) fn told(line: &str) -> Option<Event> {
     let is_json = line.starts_with('{');
-    is_json.then(|| serde_json::from_str(line).ok()).flatten()
+    is_json
+        .then(|| serde_json::from_slice(line.as_bytes()).ok())
+        .flatten()
 }
 
 /// A screen, open or not yet.

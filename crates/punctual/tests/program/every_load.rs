@@ -22,6 +22,7 @@ const LOADS: &[(&str, &str)] = &[
     ("stress-ng:--cpu 1 --pipe 1", "ms of CPU time"),
     ("linpack:1@order=150", "floating-point operations"),
     ("ping", "replies"),
+    ("ping:2@between=namespaces", "replies"),
     ("printk:20@level=7", "lines"),
     ("sched:1", "messages"),
     ("tmpfs:256K", "bytes"),

@@ -284,6 +284,41 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
 }
 
 #[test]
+fn a_user_of_sudo_measures_as_root_with_become_and_leaves_nothing() {
+    if !machine::has_tool("sudo") {
+        return;
+    }
+    let Some(fleet) = Fleet::new(Home::new(), &["mine:sudo"]) else {
+        return;
+    };
+    let real_time = [
+        "--",
+        "wakeup",
+        "--priority=f:20",
+        "--dma-latency=off",
+        "--threads=1",
+        "--samples=20",
+    ];
+    let host = |more: &[&str]| {
+        let answer = fleet.run("measure", &[more, &real_time[..]].concat());
+        hosts(&answer)["mine"].clone()
+    };
+    let refused = host(&[]);
+    assert_eq!(refused["state"], "no_privilege", "{refused:#}");
+    let measured = host(&["--become"]);
+    assert!(is_done(&measured), "{measured:#}");
+    assert_eq!(measured["runs"].as_array().unwrap().len(), 1);
+    let kept = fleet.run("tune", &["--become", "--", "status"]);
+    let state = &hosts(&kept)["mine"];
+    assert_eq!(
+        (&state["state"], &state["uid"]),
+        (&"done".into(), &0.into()),
+        "{state:#}"
+    );
+    fleet.nothing_left();
+}
+
+#[test]
 fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
     let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
         return;

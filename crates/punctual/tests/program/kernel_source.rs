@@ -17,7 +17,11 @@ const MAKEFILE: &str = r#"VERSION = 6
 PATCHLEVEL = 12
 SUBLEVEL = 9
 EXTRAVERSION =
-.PHONY: allnoconfig olddefconfig bzImage
+.PHONY: allnoconfig allyesconfig olddefconfig bzImage drivers/clocksource/
+allyesconfig:
+	cp $(KCONFIG_ALLCONFIG) $(O)/.config
+drivers/clocksource/: $(O)/one.o
+	@echo "drivers/clocksource/x.c:1: warning: something"
 allnoconfig:
 	grep -v TIMERLAT $(KCONFIG_ALLCONFIG) > $(O)/.config
 olddefconfig:
@@ -44,6 +48,65 @@ fn tree(home: &Home) -> PathBuf {
     fs::write(tree.join("Kconfig"), KCONFIG).unwrap();
     fs::write(tree.join("kernel/sched.c"), "1\n2\n3\n4\n5\n").unwrap();
     tree
+}
+
+/// What a build test wants to be installed, whatever the tree is.
+fn can_build() -> bool {
+    let tools = ["gcc", "flex", "bison", "bc"];
+    tools.iter().all(|tool| machine::has_tool(tool)) && Path::new("/usr/include/gelf.h").exists()
+}
+
+#[test]
+fn a_build_test_of_one_directory_is_estimated_compiles_it_alone_and_makes_no_kernel() {
+    if !can_build() {
+        return;
+    }
+    let home = Home::new();
+    let tree = tree(&home);
+    let below = tree.join("drivers/clocksource");
+    fs::create_dir_all(&below).unwrap();
+    for file in ["x.c", "y.c", "entry.S", "Makefile"] {
+        fs::write(below.join(file), "").unwrap();
+    }
+    let test = |dir: &str| {
+        let args = [
+            "build",
+            shown(&tree),
+            "--build-test",
+            "allyesconfig",
+            "--only",
+            dir,
+        ];
+        kernel(&home, &[&args[..], &["--no-ccache", "--json"]].concat())
+    };
+    let answer = test("drivers/clocksource");
+    let report = answer.fine().json();
+    assert_valid(&schema("kernel-build.schema.json"), &report);
+    let built = &report["builds"][0];
+    assert_eq!(
+        (&built["end"], &built["base"], &built["only"][0]),
+        (
+            &"complete".into(),
+            &"allyesconfig".into(),
+            &"drivers/clocksource/".into()
+        )
+    );
+    assert_eq!(
+        (&built["steps"], &built["warnings"]),
+        (&1.into(), &1.into())
+    );
+    assert!(built["image"].is_null() && built["release"].is_null());
+    assert!(answer.stderr.contains("Up to 3 files"), "{}", answer.stderr);
+    // Again: what is compiled stays so.
+    let again = test("drivers/clocksource/").fine().json();
+    assert_eq!(again["builds"][0]["steps"], 0);
+    for outside in ["drivers/none", "../linux", "/etc", "kernel/sched.c"] {
+        test(outside)
+            .error(2, &["--only", "not a directory of the source"])
+            .hinted();
+    }
+    let without = ["build", shown(&tree), "--only", "drivers/clocksource"];
+    kernel(&home, &without).error(2, &["--build-test"]);
 }
 
 fn shown(path: &Path) -> &str {

@@ -118,6 +118,46 @@ fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() 
 }
 
 #[test]
+fn outliers_at_the_end_of_a_long_tail_are_said_to_be_that() {
+    let home = Home::new();
+    let dir = home.dir().join("tail");
+    // Most machines alike, and some slower by any amount: exponential.
+    let slower = |number: usize, us: &mut f64, _: &mut Value| {
+        let place = f64::from(u32::try_from(number).unwrap()) + 0.5;
+        *us *= (-0.3 * (1.0 - place / 60.0).ln()).exp();
+    };
+    write(&dir, 60, |_| 4, slower);
+    let answer = fleet(&home, &dir, &["--json", "--metric=p99"])
+        .fine()
+        .json();
+    assert_valid(&schema("machines.schema.json"), &answer);
+    let figure = &answer["groups"][0]["figures"][0];
+    assert!(figure["normal_p"].as_f64().unwrap() < 0.05, "{figure:#}");
+    let outliers = answer["groups"][0]["outliers"].as_array().unwrap();
+    assert!(!outliers.is_empty());
+    let said = fleet(&home, &dir, &["--metric=p99"]);
+    assert!(said.fine().stdout.contains("long-tail: p99"), "{said:#?}");
+    // One planted outlier among machines that are alike has no such remark.
+    let other = home.dir().join("alike");
+    write(
+        &other,
+        60,
+        |_| 4,
+        |number, us, _| {
+            if number == 17 {
+                *us *= 1.4;
+            }
+        },
+    );
+    let said = fleet(&home, &other, &["--metric=p99"]);
+    let text = &said.fine().stdout;
+    assert!(
+        text.contains("rig0017") && !text.contains("long-tail"),
+        "{text}"
+    );
+}
+
+#[test]
 fn hardware_and_kernel_make_groups_and_a_gate_fails_on_outliers_and_on_too_few_machines() {
     let home = Home::new();
     let dir = home.dir().join("two");

@@ -32,6 +32,7 @@ mod ipc;
 mod irq;
 mod irq_devices;
 mod kernel_hostile;
+mod kernel_install;
 mod kernel_rt;
 mod kernel_source;
 mod kill;

@@ -54,7 +54,7 @@ pub(crate) fn grubenv() -> Vec<u8> {
 }
 
 /// A bzImage as far as it says what it is.
-fn image(path: &Path, version: &str) {
+pub(crate) fn image(path: &Path, version: &str) {
     let mut head = vec![0; 0x400];
     // One sector of setup code, and nothing behind it.
     head[0x1f1] = 1;

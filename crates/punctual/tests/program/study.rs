@@ -7,7 +7,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Home, stored};
+use crate::common::{Home, finish, stored};
 use crate::schema::{assert_valid, schema};
 
 const NAMES: [&str; 5] = [
@@ -73,6 +73,36 @@ fn what_is_no_study_and_what_cannot_be_is_one_clear_error() {
     home.run(["study", "report", "wang2019"])
         .error(1, &["has no run of it", "study run wang2019"]);
     assert!(!home.store().join("studies").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_library_that_is_not_installed_is_a_row_with_the_reason() {
+    let home = Home::new();
+    // No python3 there, which calls the libraries, and no fio.
+    let empty = home.dir().join("bin");
+    fs::create_dir(&empty).unwrap();
+    let show = |study: &str| {
+        let mut command = home.command(["study", "show", study, "--json"]);
+        command.env("PATH", &empty);
+        finish(command).fine().json()
+    };
+    let row = |shown: &Value, text: &str| -> Value {
+        let mut rows = shown["rows"].as_array().unwrap().iter();
+        let of = rows.find(|row| row["text"].as_str().unwrap().contains(text));
+        of.unwrap().clone()
+    };
+    let shown = show("vasyukov2018");
+    for library in ["OpenBLAS", "MKL"] {
+        let row = row(&shown, library);
+        assert_eq!(row["place"], "not_here", "{row}");
+        assert!(row["how"].as_str().unwrap().contains("python3"), "{row}");
+    }
+    // What needs neither is measured all the same.
+    let row = row(&shown, "LINPACK against size");
+    assert!(
+        row["place"] == "here" || row["how"] == "it takes root",
+        "{row}"
+    );
 }
 
 /// Makes runs of that name that need no privilege, with 5 and with 15 threads.

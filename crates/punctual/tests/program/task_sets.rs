@@ -302,3 +302,27 @@ fn a_set_runs_in_virtual_time_and_the_same_set_gives_the_same_bytes() {
         assert_eq!(one[key], two[key], "{key}");
     }
 }
+
+#[test]
+fn a_kernel_without_sched_ext_runs_no_set_of_a_scheduler() {
+    let home = Home::new();
+    // A task that may run anywhere is the set's fault, on any machine with several CPUs and any kernel.
+    let several = home.dir().join("several.toml");
+    let task = "[[task]]\nname = 'a'\nperiod = '10ms'\nexecution = '1ms'\ncpus = '0-1'\n";
+    fs::write(&several, format!("scheduler = 'rate-monotonic'\n{task}")).unwrap();
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        let several = several.display().to_string();
+        home.run(["measure", "tasks", &several, "--duration=1s"])
+            .error(2, &["task a", "--cpus 0"]);
+    }
+    if Path::new("/sys/kernel/sched_ext").exists() {
+        return;
+    }
+    for scheduler in ["rate-monotonic", "earliest-deadline-first"] {
+        let set = format!("example:ext-{scheduler}");
+        home.run(["measure", "tasks", &set, "--cpus=0", "--duration=1s"])
+            .error(5, &[scheduler, "/sys/kernel/sched_ext", "--with sched-ext"]);
+        // Analysis needs no kernel.
+        home.run(["tasks", "check", &set, "--cpus=0"]);
+    }
+}

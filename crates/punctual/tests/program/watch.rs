@@ -4,9 +4,12 @@
 //! `watch`: culprits that were planted, and programs that know themselves when they ran.
 
 mod bad_input;
+mod guest;
 mod habits;
 mod pictures;
+mod planted;
 mod quota;
+mod stacks;
 mod truth;
 
 use std::path::{Path, PathBuf};
@@ -74,7 +77,9 @@ impl Seen {
             "masked",
             "itself",
         ];
-        const OURS: [&str; 4] = ["hog", "middle", "holder", "loop"];
+        const OURS: [&str; 7] = [
+            "hog", "middle", "holder", "loop", "flood", "mover", "switcher",
+        ];
         let of_machine = |culprit: &&Value| {
             let name = culprit["name"].as_str().unwrap_or_default();
             let kind = culprit["kind"].as_str().unwrap();
@@ -91,6 +96,19 @@ impl Seen {
             .find(|culprit| *culprit == planted || !of_machine(culprit));
         assert_eq!(first, Some(planted), "{culprits:#?}");
         assert!(planted["saved"].as_u64().unwrap() > 0, "{planted:#}");
+    }
+
+    /// Requires that the planted culprit is in about as many late cycles as it struck: a strike makes one late, and at most `most`.
+    fn is_counted(&self, kind: &str, most: u64) {
+        let late = self.planted(kind)["cycles"].as_u64().unwrap();
+        // The last strike may be in the last cycle, which has no wait after it.
+        let least = self.strikes.saturating_sub(1);
+        assert!(
+            (least..=most * self.strikes).contains(&late),
+            "{late} of {}: {:#?}",
+            self.strikes,
+            self.culprits()
+        );
     }
 
     /// Returns the planted culprit.
@@ -110,6 +128,16 @@ fn watched(home: &Home, culprit: &str, cycles: u64) -> Option<Seen> {
         return None;
     }
     let command = home.command(["watch", "--quiet", "--json", "--"]);
+    Some(seen(command, culprit, cycles))
+}
+
+/// The same, where a cycle may take no longer than `deadline`.
+fn watched_with(home: &Home, deadline: &str, culprit: &str, cycles: u64) -> Option<Seen> {
+    if !machine::root() {
+        machine::skip("watch", "tracing needs root");
+        return None;
+    }
+    let command = home.command(["watch", "--quiet", "--json", "--deadline", deadline, "--"]);
     Some(seen(command, culprit, cycles))
 }
 

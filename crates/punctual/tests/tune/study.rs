@@ -35,6 +35,7 @@ const STUDIES: [(&str, &[&str]); 5] = [
             "repeats=1",
             "size=1M",
             "time=200ms",
+            "loaded-time=200ms",
         ],
     ),
     ("bridgers2015", &["samples=200", "interval=1ms"]),

@@ -31,6 +31,9 @@ const ROW: f64 = 26.0;
 const NAMED: usize = 6;
 /// Points that are named; of more the table has the names.
 const NAMED_POINTS: usize = 40;
+
+/// Room that a point takes to each side.
+const DOT: f64 = 4.0;
 /// About the width of a character.
 const CHARACTER: f64 = 6.4;
 
@@ -40,7 +43,7 @@ const COLOUR: [&str; COLOURS] = [
 const DASH: [&str; DASHES] = ["", "6 3", "2 3", "8 3 2 3"];
 
 /// The look, in a file of its own; the page has its own rules for the same classes.
-const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
+pub(super) const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
 .t{font-size:14px;font-weight:bold}.n,.k{fill:#555}.w{fill:#b00020;font-weight:bold}\
 .o{fill:#fff;stroke:none}.g{stroke:#e3e3e3}.h{stroke:#f1f1f1}.a{stroke:#777}.m{stroke:#b00020;stroke-dasharray:5 3}.mt{fill:#b00020}";
 
@@ -402,7 +405,8 @@ impl Frame<'_> {
     }
 }
 
-/// Writes the names of points that have one of their own, where there are few and no axis names them.
+/// Writes the names of points that have one of their own, where no axis names them: series of few points first, as long as
+/// there is room for their names.
 fn labels(
     out: &mut String,
     drawn: &[&Series],
@@ -410,15 +414,31 @@ fn labels(
     (x, y): (&Placed, &Placed),
     middle: f64,
 ) {
-    let points = drawn.iter().filter(|s| s.shape == Shape::Points);
-    let points = points.flat_map(|s| &s.points);
-    let named: Vec<(&Point, &str)> = points
-        .filter_map(|p| Some((p, p.label.as_deref()?)))
-        .collect();
-    if matches!(chart.y.scale, Scale::Names(_)) || named.len() > NAMED_POINTS {
+    if matches!(chart.y.scale, Scale::Names(_)) {
         return;
     }
-    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    let mut points: Vec<&Series> = drawn
+        .iter()
+        .copied()
+        .filter(|series| series.shape == Shape::Points)
+        .collect();
+    points.sort_by_key(|series| series.points.len());
+    let mut named: Vec<(&Point, &str)> = Vec::new();
+    for series in &points {
+        let own = series.points.iter();
+        let own = own.filter_map(|p| Some((p, p.label.as_deref()?)));
+        named.extend(own);
+        if named.len() > NAMED_POINTS {
+            named.truncate(named.len() - series.points.len());
+            break;
+        }
+    }
+    // No name is written over a point or another name.
+    let dots = points.iter().flat_map(|series| &series.points);
+    let mut taken: Vec<(f64, f64, f64)> = dots
+        .filter_map(|point| Some((x.place(point.x)?, y.place(point.y)?)))
+        .map(|(across, up)| (across - DOT, across + DOT, up + 4.0))
+        .collect();
     for (point, name) in named {
         let (Some(at), Some(height)) = (x.place(point.x), y.place(point.y)) else {
             continue;

@@ -281,6 +281,7 @@ fn one_policy(policy: Policy) -> String {
             format!("{name} {} in {}", span(runtime), span(period))
         }
         Policy::Other { nice } if nice != 0 => format!("{name} nice {nice} (not real-time)"),
+        Policy::Ext => format!("{name} (a BPF scheduler's)"),
         _ => format!("{name} (not real-time)"),
     }
 }

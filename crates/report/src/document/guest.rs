@@ -69,8 +69,11 @@ pub(crate) fn said_of(guest: &Guest) -> String {
     };
     let agent = guest.agent.as_ref();
     let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
+    let nodes = guest.nodes.map_or_else(String::new, |nodes| {
+        format!(" in {nodes} nodes (topology only: memory of all nodes is equally far)")
+    });
     format!(
-        "{}; {time}; {} CPU, {} MB, seed {}{agent}; {}",
+        "{}; {time}; {} CPU, {} MB{nodes}, seed {}{agent}; {}",
         guest.kernel,
         guest.cpus,
         guest.memory_bytes >> 20,

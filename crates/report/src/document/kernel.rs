@@ -142,7 +142,17 @@ impl Document {
         let mut document = Self::of("Builds", blocks);
         for build in &report.builds {
             let (tone, word, end) = match build.end {
-                BuildEnd::Complete => continue,
+                BuildEnd::Complete if !build.is_test() => continue,
+                BuildEnd::Complete => {
+                    let what = match build.only.is_empty() {
+                        true => "the whole source".to_owned(),
+                        false => build.only.join(", "),
+                    };
+                    let warnings = counted(build.warnings, "warning");
+                    let sentence = format!("{what} compiles with {}: {warnings}", build.base);
+                    document = document.answering(Tone::Good, "Compiles", sentence);
+                    continue;
+                }
                 BuildEnd::Stopped => (Tone::Doubtful, "Stopped", "; the same command goes on"),
                 BuildEnd::Failed => (Tone::Bad, "FAILED", ""),
             };

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Kernels that boot once on a machine.
+//! Kernels that boot once on a machine, and kernels that are installed there.
 
-use punctual_model::{OneShotBoot, OneShotPlan, OneShotState, OneShotStatus};
+use punctual_model::{
+    InstalledKernels, KernelInstallPlan, OneShotBoot, OneShotPlan, OneShotState, OneShotStatus,
+    OneShotWrite,
+};
 
 use super::parts::{Block, Document, Item, More, Table, Tone};
 
 const TITLE: &str = "Kernel that boots once";
+const INSTALLED: &str = "Installed kernels";
 
 impl Document {
     /// Says what would be written, and what brings the machine back from each way to fail.
@@ -46,6 +50,87 @@ impl Document {
             .faulted(plan.refusals.iter().map(|of| of.reason.clone()))
     }
 
+    /// Says what would be written to install a kernel to stay.
+    pub fn of_kernel_install_plan(plan: &KernelInstallPlan) -> Self {
+        let kernel = &plan.kernel;
+        let loader = plan.loader.map_or("-", |loader| loader.name());
+        let possible = plan.refusals.is_empty();
+        let stays = match plan.becomes_default {
+            true => format!("{} becomes the default of {loader}", kernel.release),
+            false => format!("{} is installed; {loader}'s default stays", kernel.release),
+        };
+        let (tone, word, sentence) = match possible {
+            true => (Tone::Plain, "possible", stays.as_str()),
+            false => (
+                Tone::Bad,
+                "NOT POSSIBLE",
+                "on this machine: nothing is written",
+            ),
+        };
+        let initrd = kernel.initrd.as_deref().unwrap_or("none");
+        let mut facts = vec![
+            ("Kernel", format!("{} {}", kernel.release, kernel.version)),
+            ("Image", kernel.image.clone()),
+            ("Initrd", initrd.to_owned()),
+        ];
+        facts.extend(kernel.modules.iter().map(|of| ("Modules", of.clone())));
+        facts.extend(plan.default_named.iter().map(|of| ("Default", of.clone())));
+        let mut blocks = vec![Block::facts(facts)];
+        if possible {
+            blocks.push(Block::items(plan.writes.iter().map(file)));
+            blocks.push(Block::facts(
+                plan.warnings.iter().map(|of| ("Note", of.as_str())),
+            ));
+        } else {
+            let hints = plan.refusals.iter();
+            blocks.push(Block::facts(hints.map(|of| ("Next", of.hint.as_str()))));
+        }
+        Self::of(INSTALLED, blocks)
+            .answering(tone, word, sentence)
+            .faulted(plan.refusals.iter().map(|of| of.reason.clone()))
+    }
+
+    /// Lists the kernels that were installed to stay.
+    pub fn of_installed_kernels(list: &InstalledKernels) -> Self {
+        let rows = list.kernels.iter().map(|kernel| {
+            let state = match (kernel.complete, kernel.changed.is_empty()) {
+                (false, _) => "INTERRUPTED: uninstall it".to_owned(),
+                (true, true) => "whole".to_owned(),
+                (true, false) => format!("CHANGED: {}", kernel.changed.join(", ")),
+            };
+            let is = match (kernel.is_running, kernel.is_default) {
+                (true, true) => "runs, default",
+                (true, false) => "runs",
+                (false, true) => "default",
+                (false, false) => "-",
+            };
+            [
+                kernel.kernel.release.clone(),
+                kernel.name.clone(),
+                kernel.at.clone(),
+                is.to_owned(),
+                state,
+            ]
+        });
+        let columns = ["<release", "<installed from", "<at", "<is", "<files"];
+        let blocks = match list.kernels.is_empty() {
+            true => Vec::new(),
+            false => vec![Block::Table(Table::new("", &columns).with(rows))],
+        };
+        let whole =
+            |kernel: &punctual_model::InstalledKernel| kernel.complete && kernel.changed.is_empty();
+        let said = match list.kernels.len() {
+            0 => "No kernel was installed by Punctual".to_owned(),
+            1 => "1 kernel was installed".to_owned(),
+            n => format!("{n} kernels were installed"),
+        };
+        let (tone, word) = match list.kernels.iter().all(whole) {
+            true => (Tone::Plain, "fine"),
+            false => (Tone::Bad, "NOT WHOLE"),
+        };
+        Self::of(INSTALLED, blocks).answering(tone, word, &said)
+    }
+
     /// Says what is pending, and whether the last one-shot boot came up.
     pub fn of_one_shot_status(status: &OneShotStatus) -> Self {
         let mut facts = vec![("Running", boot(&status.running))];
@@ -81,18 +166,7 @@ impl Document {
 
 /// The files with their text, the ways back, and what to do then.
 fn written(plan: &OneShotPlan) -> Vec<Block> {
-    let files = plan.writes.iter().map(|write| {
-        let how = match write.changes {
-            true => "changed; what is there is kept",
-            false => "made",
-        };
-        let (path, what, bytes) = (&write.path, &write.what, write.bytes);
-        let said = format!("{path}: {what}, {bytes} bytes; would be {how}");
-        Item {
-            more: write.text.clone().map(More::Verbatim).into_iter().collect(),
-            ..Item::from(("File", said))
-        }
-    });
+    let files = plan.writes.iter().map(file);
     let ways = plan.falls_back.iter().map(|fallback| {
         let way = fallback.way_back.as_deref();
         [
@@ -108,6 +182,23 @@ fn written(plan: &OneShotPlan) -> Vec<Block> {
         Block::Table(Table::new("", &columns).with(ways)),
         Block::facts(warnings.chain(next)),
     ]
+}
+
+fn file(write: &OneShotWrite) -> Item {
+    let how = match write.changes {
+        true => "changed; what is there is kept",
+        false => "made",
+    };
+    let (path, what) = (&write.path, &write.what);
+    // What a program makes has no size yet.
+    let bytes = match write.bytes {
+        0 => String::new(),
+        bytes => format!(", {bytes} bytes"),
+    };
+    Item {
+        more: write.text.clone().map(More::Verbatim).into_iter().collect(),
+        ..Item::from(("File", format!("{path}: {what}{bytes}; would be {how}")))
+    }
 }
 
 const fn headline(status: &OneShotStatus) -> &'static str {

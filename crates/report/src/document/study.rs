@@ -6,8 +6,9 @@
 mod pictures;
 
 use punctual_model::{
-    ComparisonVerdict, GuestTime, StudyAnswer, StudyFacts, StudyFinding, StudyJoint, StudyKernel,
-    StudyPaperRow, StudyPart, StudyPlace, StudyResult, StudyRow, figure_words,
+    ComparisonVerdict, GuestTime, HostFacts, StudyAnswer, StudyFacts, StudyFinding, StudyJoint,
+    StudyKernel, StudyPaperRow, StudyPart, StudyPlace, StudyResult, StudyRow, StudySolver,
+    figure_words,
 };
 use punctual_verdict::words;
 
@@ -57,27 +58,39 @@ fn together(result: &StudyResult) -> Answer {
     let skipped = skipped.count();
     let rows = || result.answers.iter().flat_map(|answer| &answer.rows);
     let with = |verdict| rows().filter(|row| row.verdict == Some(verdict)).count();
-    let verdicts = [
+    let decided = [
         ComparisonVerdict::Better,
         ComparisonVerdict::Worse,
         ComparisonVerdict::Different,
         ComparisonVerdict::Equivalent,
         ComparisonVerdict::NotWorse,
         ComparisonVerdict::NotDistinguishable,
-        ComparisonVerdict::TooFewRuns,
     ];
-    let verdicts: Vec<String> = verdicts
+    let decided: Vec<String> = decided
         .into_iter()
         .map(|verdict| (with(verdict), verdict))
         .filter(|(count, _)| *count > 0)
-        .map(|(count, verdict)| match verdict {
-            ComparisonVerdict::TooFewRuns => format!("{count} with {}", words::verdict(verdict)),
-            _ => format!("{count} {}", words::verdict(verdict)),
-        })
+        .map(|(count, verdict)| format!("{count} {}", words::verdict(verdict)))
         .collect();
-    let compared = match verdicts.is_empty() {
-        true => "nothing is compared".to_owned(),
-        false => format!("compared figures: {}", verdicts.join(", ")),
+    let few = with(ComparisonVerdict::TooFewRuns);
+    let all = rows().filter(|row| row.verdict.is_some()).count();
+    let compared = match (all, decided.is_empty()) {
+        (0, _) => "Nothing is compared.".to_owned(),
+        (_, true) => format!(
+            "Too few runs to decide any of {}.",
+            counted(all as u64, "comparison")
+        ),
+        (_, false) => {
+            let open = match few {
+                0 => String::new(),
+                few => format!(", {few} with too few runs"),
+            };
+            format!(
+                "Of {}: {}{open}.",
+                counted(all as u64, "comparison"),
+                decided.join(", ")
+            )
+        }
     };
     let runs: u64 = result.parts.iter().map(|part| part.valid).sum();
     let validity: Vec<Reason> = (runs > 0)
@@ -88,7 +101,7 @@ fn together(result: &StudyResult) -> Answer {
         tone: Tone::Plain,
         word: result.study.name.clone(),
         sentence: format!(
-            "{} of {} answered; {compared}.",
+            "{} of {} answered. {compared}",
             result.answers.len() - skipped,
             counted(result.answers.len() as u64, "question"),
         ),
@@ -106,17 +119,26 @@ fn story(result: &StudyResult) -> Block {
         lines.push(("Found", facts.found.clone()));
     }
     lines.push(("On", facts.machine.clone()));
-    if let Some(host) = &result.host {
-        lines.push(("Here", super::facts::in_short(host)));
+    if let Some(host) = machine(result) {
+        lines.push(("Here", super::facts::in_short(&host)));
     }
     Block::facts(lines)
+}
+
+/// The machine, by its first run, without what real-time threads may use: studies set that, so it is that run's alone.
+fn machine(result: &StudyResult) -> Option<HostFacts> {
+    result.host.clone().map(|host| HostFacts {
+        sched_rt_runtime_us: None,
+        ..host
+    })
 }
 
 /// The machine in full, and what was measured on it.
 fn measured(result: &StudyResult) -> Block {
     let number = result.number.map(|n| format!(", run {n} of the study"));
     let scale = format!("{}{}", result.scale, number.unwrap_or_default());
-    let mut out: Vec<(String, String)> = result.host.iter().flat_map(facts::host_facts).collect();
+    let host = machine(result);
+    let mut out: Vec<(String, String)> = host.iter().flat_map(facts::host_facts).collect();
     out.push(("Scale".to_owned(), scale));
     let parts = result.parts.iter().flat_map(facts_of);
     out.extend(parts.map(|(label, line)| (label.to_owned(), line)));
@@ -138,11 +160,8 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Option<Block> {
     let mut blocks = vec![Block::items(items)];
     let mut behind = Vec::new();
     let mut drawn = pictures::of_answer(ids, answer, id).into_iter();
-    let shown = match answer.curves.is_empty() {
-        // What moves together is looked at together.
-        false => answer.curves.len(),
-        true => 1,
-    };
+    // A density and its cumulative curve are looked at together; more pictures are a wall.
+    let shown = answer.curves.len().clamp(1, 2);
     blocks.extend(drawn.by_ref().take(shown));
     let mut further = Vec::new();
     for joint in &answer.joint {
@@ -161,6 +180,9 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Option<Block> {
     }
     Some(Block::Part(answer.question.clone(), blocks))
 }
+
+/// More blocks than anybody runs.
+const MANY: u64 = 1_000;
 
 /// What could not be told, and why: questions without an answer, comparisons with too few runs, what was left out.
 fn untold(result: &StudyResult) -> Option<Block> {
@@ -192,8 +214,9 @@ fn untold(result: &StudyResult) -> Option<Block> {
                 .filter(few)
                 .filter_map(|row| row.more_runs)
                 .max();
-            let more = most.map_or_else(String::new, |most| {
-                format!(" Up to {} would decide.", counted(most, "more block"))
+            let more = most.map_or_else(String::new, |most| match most {
+                ..=MANY => format!(" Up to {} would decide.", counted(most, "more block")),
+                _ => format!(" More than {MANY} more blocks would be needed at this noise."),
             });
             let of = answer
                 .rows
@@ -352,6 +375,10 @@ fn facts_of(part: &StudyPart) -> Vec<(&'static str, String)> {
         let kernels: Vec<String> = part.kernels.iter().map(kernel).collect();
         facts.push(("Kernels", kernels.join("; ")));
     }
+    if !part.solvers.is_empty() {
+        let solvers: Vec<String> = part.solvers.iter().map(solver).collect();
+        facts.push(("Solvers", solvers.join("; ")));
+    }
     facts
 }
 
@@ -364,7 +391,27 @@ fn kernel(kernel: &StudyKernel) -> String {
         Some(GuestTime::Emulated) => ", an emulated guest",
         Some(GuestTime::Virtual) => ", a guest in virtual time, a seed a block",
     };
-    format!("{}: {}{time}", kernel.level, known.join(" "))
+    let nodes = kernel.guest.as_ref().and_then(|guest| guest.nodes);
+    let nodes = nodes.map(|nodes| format!(" of {nodes} nodes, topology only"));
+    let nodes = nodes.unwrap_or_default();
+    format!("{}: {}{time}{nodes}", kernel.level, known.join(" "))
+}
+
+/// A solver with its version, as the library itself says it.
+fn solver(solver: &StudySolver) -> String {
+    let Some(library) = &solver.library else {
+        return format!("{}: this program's", solver.level);
+    };
+    let version = solver.version.as_deref().unwrap_or("version not told");
+    let core = solver
+        .core
+        .as_ref()
+        .map(|core| format!(", code for {core}"));
+    format!(
+        "{}: {version}{}, {library}",
+        solver.level,
+        core.unwrap_or_default()
+    )
 }
 
 /// What the runs of a cell show, and how many of them.

@@ -192,15 +192,31 @@ fn verdict(row: &StudyRow, directed: bool) -> String {
 fn estimates(rows: &[&StudyRow]) -> Option<Table> {
     let first = rows.first()?;
     let mut missing = Missing::default();
+    let published = rows.iter().any(|row| row.published.is_some());
     let line = |row: &&StudyRow| {
         let mut line = vec![row.cell.clone()];
-        line.extend(measured(&mut missing, row));
+        match row.published {
+            // What others measured on their machines.
+            Some(value) if row.runs == 0 => {
+                line.extend(["", "", ""].map(ToOwned::to_owned));
+                line.push(plain(value));
+            }
+            value => {
+                line.extend(measured(&mut missing, row));
+                if published {
+                    line.push(value.map(plain).unwrap_or_default());
+                }
+            }
+        }
         line
     };
     let lines = rows.iter().map(line).collect();
-    let columns = ["<Cell", "Runs", "Value", "<95 % interval"];
+    let mut columns = vec!["<Cell", "Runs", "Value", "<95 % interval"];
+    columns.extend(published.then_some("Published"));
     let (shown, _) = unit(&first.unit);
-    let title = figure_heading(&first.figure, shown);
+    let of_work = rows.iter().find_map(|row| row.published_unit.clone());
+    let of_work = of_work.map(|unit| format!("; published in {unit}"));
+    let title = figure_heading(&first.figure, shown) + &of_work.unwrap_or_default();
     Some(filled(&title, &columns, lines, &missing))
 }
 

@@ -64,6 +64,7 @@ pub(super) fn policy_words(policy: TaskPolicy) -> String {
         TaskPolicy::Fifo { priority } => format!("fifo {}", priority.unwrap_or(1)),
         TaskPolicy::Rr { priority } => format!("rr {}", priority.unwrap_or(1)),
         TaskPolicy::Deadline { .. } => "deadline".to_owned(),
+        TaskPolicy::Ext { scheduler, .. } => format!("ext {}", scheduler.name()),
         TaskPolicy::Other => "other".to_owned(),
     }
 }

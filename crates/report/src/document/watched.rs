@@ -14,6 +14,7 @@ use super::answer;
 use super::habits;
 use super::named::{capital, counted, micros};
 use super::parts::{Answer, Block, Ids, KeyFigure, RunItem, Table, Tone};
+use super::places;
 use super::runs::Named;
 use super::series::micros_of;
 use crate::chart::Drawing;
@@ -210,12 +211,14 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
                 let chart = Box::new(Drawing::Chart(picture.culprits(ids)));
                 Block::Drawing(chart, Some(table))
             }));
+            blocks.extend(places::of_culprits(thread, &of).map(Block::Table));
             blocks.push(Block::Table(phases(thread, &of)));
             let tail = picture.by_response(ids);
             blocks.extend(tail.map(|chart| Block::Drawing(Box::new(Drawing::Chart(chart)), None)));
             blocks.extend(worst(ids, &picture, place == 0));
         }
         blocks.extend(habits::blocks(watched, &of));
+        blocks.extend(places::of_habits(watched, &of));
         if threads.len() > 1 {
             blocks.push(Block::Table(overview(&threads, watched, &of)));
         }

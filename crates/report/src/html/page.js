@@ -336,9 +336,15 @@ class Plot {
     });
     // What is written into bars lies above all of them.
     for (const [x, y, text, light] of this.words) shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
-    // Points that have a name of their own are named, where there are few and no axis names them.
-    const titled = names ? [] : shown.filter(([s]) => s.shape === 'points').flatMap(([s]) => this.points(s)).filter(p => p[5]), taken = [];
-    if (titled.length <= 40) for (const p of titled) {
+    // Points that have a name of their own are named where no axis names them: series of few points first, as long as there is
+    // room for their names, and none over a point or another name.
+    const dotted = names ? [] : shown.filter(([s]) => s.shape === 'points').map(([s]) => this.points(s)).sort((a, b) => a.length - b.length), titled = [];
+    const taken = dotted.flat().map(p => [X(p[0]), Y(p[1])]).filter(([x, y]) => x !== null && y !== null).map(([x, y]) => [x - 4, x + 4, y + 4]);
+    for (const own of dotted.map(ps => ps.filter(p => p[5]))) {
+      if (titled.length + own.length > w / 28) break;
+      titled.push(...own);
+    }
+    for (const p of titled) {
       const x = X(p[0]), y = Y(p[1]);
       if (x === null || y === null || p[0] < x0 || p[0] > x1) continue;
       const text = cut(p[5], w < 560 ? 24 : 40), width = text.length * 6.4, end = x > (left + right) / 2, a = end ? x - 7 - width : x + 7;

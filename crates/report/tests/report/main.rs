@@ -399,6 +399,7 @@ fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_al
         command_line: String::new(),
         cpus: 1,
         memory_bytes: 1 << 29,
+        nodes: None,
         seed: 1,
         agent: None,
     });

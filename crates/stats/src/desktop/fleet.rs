@@ -13,13 +13,15 @@
 //! *Outliers.* The means of machines are taken in deviations that their number of runs lets expect.
 //! The generalised extreme Studentised deviate (Rosner, *Technometrics* 25, 1983) says how far a
 //! machine may be if machines are normal, whatever number of others is an outlier too. It keeps the
-//! level for all machines together.
+//! level for all machines together. Where machines have a long tail it finds more than the level says; so the machines
+//! that are left are tested for normality.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use crate::num::positive;
 use crate::precision::Interval;
 use crate::runs::Scale;
+use crate::shape::normal_p;
 use crate::student::{chi_squared, student_t};
 
 /// Fewer machines than this are no fleet: one that differs could as well be the one that does not.
@@ -46,6 +48,9 @@ pub struct Fleet {
     pub machines: Vec<Machine>,
     /// The numbers of the outliers. `None` below [`LEAST_MACHINES`].
     pub outliers: Option<Vec<usize>>,
+    /// The p-value of "machines that are no outliers are normal" (Shapiro and Francia). `None` where they are fewer than 8 or do
+    /// not vary.
+    pub normal_p: Option<f64>,
 }
 
 /// A deviation with its interval.
@@ -112,6 +117,9 @@ pub fn fleet(machines: &[Vec<f64>], level: f64, confidence: f64) -> Option<Fleet
             model = Model::of(&left)?;
         }
     }
+    let usual = sums.iter().enumerate();
+    let usual = usual.filter(|(at, _)| !outside.contains(at));
+    let usual: Vec<f64> = usual.map(|(_, own)| model.distance(own)).collect();
     let back = |x: f64| match scale {
         Scale::Log => x.exp(),
         Scale::Linear => x,
@@ -172,6 +180,7 @@ pub fn fleet(machines: &[Vec<f64>], level: f64, confidence: f64) -> Option<Fleet
         }),
         machines: each.collect(),
         outliers: enough.then_some(outside),
+        normal_p: normal_p(&usual),
     })
 }
 
@@ -432,6 +441,41 @@ mod tests {
             let wrong = wrong.count();
             assert!(wrong <= 33, "{machines} machines: {wrong}");
         }
+    }
+
+    #[test]
+    fn a_long_tail_of_machines_is_noticed_and_a_planted_outlier_makes_none() {
+        let mut samples = Samples::new(7);
+        let noticed = |far: &mut dyn FnMut() -> f64, samples: &mut Samples| {
+            let each = (0..40).filter_map(|_| {
+                let own = (0..100).map(|_| {
+                    let own = 50_f64.ln() + 0.1 * far();
+                    (0..10).map(|_| samples.lognormal(own, 0.05)).collect()
+                });
+                let own: Vec<Vec<f64>> = own.collect();
+                let fleet = fleet(&own, 0.05, 0.95).unwrap();
+                let found = !fleet.outliers.unwrap().is_empty();
+                found.then_some(fleet.normal_p.unwrap() < 0.05)
+            });
+            let each: Vec<bool> = each.collect();
+            (each.len(), each.iter().filter(|noticed| **noticed).count())
+        };
+        // An exponential tail: most machines alike, some slower by any amount.
+        let mut other = Samples::new(8);
+        let (called, of_those) = noticed(&mut || -(1.0 - other.uniform()).ln(), &mut samples);
+        assert!(
+            called > 60 && of_those > called * 9 / 10,
+            "{called} {of_those}"
+        );
+        let mut other = Samples::new(9);
+        let mut at = 0_u32;
+        let mut planted = || {
+            at += 1;
+            if at % 100 == 17 { 9.0 } else { other.normal() }
+        };
+        let (called, of_those) = noticed(&mut planted, &mut samples);
+        // 2, and three standard errors of 1.4.
+        assert!(called == 40 && of_those <= 6, "{called} {of_those}");
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn chain(err: &ReadError) -> String {
 
 /// Tags as a JSON object. The index is ours: what cannot be read is no tag.
 fn tags(text: Option<String>) -> BTreeMap<String, String> {
-    text.and_then(|text| serde_json::from_str(&text).ok())
+    text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok())
         .unwrap_or_default()
 }
 

@@ -134,6 +134,11 @@ impl Field {
         Some(u64::from_ne_bytes(bytes.try_into().ok()?))
     }
 
+    /// Returns what lies from the field on to the end of a record: an array whose length no description tells.
+    pub fn rest(self, record: &[u8]) -> &[u8] {
+        record.get(self.offset..).unwrap_or_default()
+    }
+
     /// Reads the field of a record as text, up to its first NUL.
     pub fn text(self, record: &[u8]) -> Option<&[u8]> {
         let bytes = self.bytes(record)?;

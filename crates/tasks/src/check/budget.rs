@@ -26,7 +26,7 @@ fn exceeded(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u64) -> Ve
     let one = punctual_stats::float(runtime) / punctual_stats::float(limits.period_us);
     let mut shares: Vec<(CpuSet, Vec<(usize, Work)>)> = Vec::new();
     for (at, task) in set.tasks.iter().enumerate() {
-        if task.policy.is_fixed() {
+        if task.policy.is_throttled() {
             let (cpus, work) = (cpus(task, machine), grown(task, &set.overheads, factor));
             match shares.iter_mut().find(|(known, _)| *known == cpus) {
                 Some((_, works)) => works.push((at, work)),

@@ -53,7 +53,7 @@ impl<'a> Together<'a> {
     ) -> Self {
         members.sort_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
         let tasks = || members.iter().map(|at| &set.tasks[*at]);
-        let edf = tasks().all(|task| matches!(task.policy, TaskPolicy::Deadline { .. }));
+        let edf = tasks().all(|task| task.policy.is_earliest_first());
         let fixed = tasks().all(|task| task.policy.is_fixed());
         let mut levels: Vec<_> = tasks().map(|task| task.policy.priority()).collect();
         levels.dedup();

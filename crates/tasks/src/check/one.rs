@@ -47,7 +47,7 @@ impl<'a> OneCpu<'a> {
         shared: Option<String>,
     ) -> Self {
         let level = |at: &usize| match set.tasks[*at].policy {
-            TaskPolicy::Deadline { .. } => DEADLINE,
+            policy if policy.is_earliest_first() => DEADLINE,
             TaskPolicy::Other => 0,
             policy => u64::from(policy.priority().unwrap_or(1)),
         };
@@ -392,7 +392,8 @@ impl<'a> OneCpu<'a> {
             value: None,
             limit: None,
             passed,
-            exact: members.iter().all(|at| check.tasks[*at].exact),
+            // A task that misses its deadline does so for certain, also where its responses have no bound.
+            exact: passed == Some(false) || members.iter().all(|at| check.tasks[*at].exact),
             note: None,
             source: source("Joseph and Pandya 1986; Tindell, Burns and Wellings 1994"),
         });

@@ -46,7 +46,7 @@ pub(super) fn assumptions(set: &TaskSet, limits: &Limits) -> Vec<String> {
         (false, None) => "No wake-up, switch or interrupt takes longer than [overheads] says".to_owned(),
     });
     all.push("Nothing else runs at these priorities or above on these CPUs".to_owned());
-    let fixed = set.tasks.iter().any(|task| task.policy.is_fixed());
+    let fixed = set.tasks.iter().any(|task| task.policy.is_throttled());
     if fixed && let Some(runtime) = limits.runtime_us {
         all.push(format!(
             "Real-time throttling never starts: fixed-priority tasks stay below {runtime} of each {} µs",

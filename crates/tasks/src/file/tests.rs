@@ -126,3 +126,82 @@ fn times_observed_in_a_run_are_looked_up_by_name() {
         "{failed}"
     );
 }
+
+const EXT: &str = "
+scheduler = 'rate-monotonic'
+
+[[task]]
+name = 'slow'
+period = '10ms'
+execution = '2ms'
+
+[[task]]
+name = 'fast'
+period = '1ms'
+execution = '200us'
+";
+
+#[test]
+fn a_scheduler_has_all_tasks_of_its_set() {
+    let set = |text: &str| {
+        let draft = parse("ext.toml", text).unwrap();
+        let none = |_: &str| Err(fail_none());
+        draft.resolve::<TaskSetError>(none).unwrap().0
+    };
+    let rate = set(EXT);
+    let policies = rate.tasks.iter().map(|task| task.policy);
+    let scheduler = ExtScheduler::RateMonotonic;
+    let expected = [79, 80].map(|priority| TaskPolicy::Ext {
+        scheduler,
+        priority: Some(priority),
+    });
+    assert!(policies.eq(expected), "{rate:?}");
+    assert_eq!(set(&write(&rate, &[])).tasks, rate.tasks);
+    let earliest = set(&EXT.replace("rate-monotonic", "earliest-deadline-first"));
+    let policy = earliest.tasks[0].policy;
+    assert!(policy.is_earliest_first() && policy.priority().is_none());
+    assert_eq!(set(&write(&earliest, &[])).tasks, earliest.tasks);
+}
+
+fn fail_none() -> TaskSetError {
+    TaskSetError::Observed {
+        task: String::new(),
+        reason: "no run is named".to_owned(),
+    }
+}
+
+#[test]
+fn what_a_scheduler_knows_nothing_of_is_refused_with_its_line() {
+    let faults = [
+        (
+            "name = 'slow'",
+            "name = 'slow'\npolicy = 'fifo'",
+            "remove `policy`",
+        ),
+        (
+            "name = 'slow'",
+            "name = 'slow'\npriority = 5",
+            "the policies fifo and rr",
+        ),
+        (
+            "name = 'slow'",
+            "name = 'slow'\nruntime = '3ms'",
+            "the policy deadline",
+        ),
+        (
+            "scheduler =",
+            "order = 'optimal'\nscheduler =",
+            "remove `order`",
+        ),
+        (
+            "[[task]]",
+            "[[resource]]\nname = 'bus'\n\n[[task]]",
+            "remove the resources",
+        ),
+        ("'rate-monotonic'", "'round-robin'", "unknown variant"),
+    ];
+    for (from, to, said) in faults {
+        let reason = reason(&EXT.replacen(from, to, 1));
+        assert!(reason.contains(said), "{to}: {reason}");
+    }
+}

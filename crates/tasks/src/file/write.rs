@@ -20,6 +20,12 @@ pub fn write(set: &TaskSet, remarks: &[String]) -> String {
     if set.order != Default::default() {
         line(&mut text, format_args!("order = \"{}\"", set.order.name()));
     }
+    if let Some(scheduler) = set.tasks.iter().find_map(|task| task.policy.ext()) {
+        line(
+            &mut text,
+            format_args!("scheduler = \"{}\"", scheduler.name()),
+        );
+    }
     let overheads = &set.overheads;
     if *overheads != Default::default() {
         line(&mut text, format_args!("\n[overheads]"));
@@ -73,13 +79,16 @@ pub fn write(set: &TaskSet, remarks: &[String]) -> String {
             }
         }
         let policy = match task.policy {
-            TaskPolicy::Fifo { .. } => "fifo",
-            TaskPolicy::Rr { .. } => "rr",
-            TaskPolicy::Deadline { .. } => "deadline",
-            TaskPolicy::Other => "other",
+            TaskPolicy::Fifo { .. } => Some("fifo"),
+            TaskPolicy::Rr { .. } => Some("rr"),
+            TaskPolicy::Deadline { .. } => Some("deadline"),
+            TaskPolicy::Other => Some("other"),
+            TaskPolicy::Ext { .. } => None,
         };
-        line(&mut text, format_args!("policy = \"{policy}\""));
-        if let Some(priority) = task.policy.priority() {
+        if let Some(policy) = policy {
+            line(&mut text, format_args!("policy = \"{policy}\""));
+        }
+        if let Some(priority) = task.policy.priority().filter(|_| policy.is_some()) {
             line(&mut text, format_args!("priority = {priority}"));
         }
         if let TaskPolicy::Deadline { runtime_ns } = task.policy

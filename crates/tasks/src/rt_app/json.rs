@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for Json {
 impl Json {
     /// Reads JSON in which comments may stand, as in C.
     pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(&without_comments(text))
+        serde_json::from_slice(without_comments(text).as_bytes())
     }
 
     pub(super) fn pairs(&self) -> &[(String, Self)] {

@@ -198,7 +198,7 @@ fn sources(path: &Path) -> Result<Vec<RunSource>, PathFault> {
     }
     let text = decode::text(path, RECORD_LIMIT)?;
     decode::parts(text.as_bytes()).map_err(io::Error::other)?;
-    let record: RunRecord = serde_json::from_str(&text)?;
+    let record: RunRecord = serde_json::from_slice(text.as_bytes())?;
     Ok(vec![RunSource::Record(Box::new(record))])
 }
 

@@ -146,13 +146,20 @@ pub(super) fn agree(verdicts: &[(String, Option<bool>)]) -> String {
 }
 
 fn listed(names: &[String]) -> String {
+    // Names with commas of their own are told apart.
+    let (between, last_by) = match names.iter().any(|name| name.contains(',')) {
+        true => ("; ", "; and "),
+        false => (", ", " and "),
+    };
     match names {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] if names.len() <= NAMED => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] if names.len() <= NAMED => {
+            format!("{}{last_by}{last}", first.join(between))
+        }
         _ => format!(
-            "{} and {} more",
-            names.get(..NAMED - 1).unwrap_or_default().join(", "),
+            "{}{last_by}{} more",
+            names.get(..NAMED - 1).unwrap_or_default().join(between),
             names.len() + 1 - NAMED
         ),
     }

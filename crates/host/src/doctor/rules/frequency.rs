@@ -6,7 +6,7 @@
 use punctual_model::Severity;
 
 use super::super::case::{
-    Answer, Case, Entry, Fix, Seen, fine, found, found_if, named, not_applicable,
+    Answer, Case, Entry, Fix, Seen, evidence, fine, found, found_if, named, not_applicable,
 };
 
 pub(super) const RULES: &[Entry] = &[
@@ -16,18 +16,24 @@ pub(super) const RULES: &[Entry] = &[
         title: "the frequency of the judged CPUs follows the load",
         why: "After a pause a CPU runs slowly until the frequency is raised again, which takes \
               time.",
-        fix: "write performance to scaling_governor of these CPUs (cpupower frequency-set -g performance)",
+        fix: "write performance to scaling_governor of these CPUs (cpupower frequency-set -g performance; \
+              on a Jetson also jetson_clocks)",
         by: &[Fix::Tune("cpufreq.governor=performance"), Fix::Boot],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst; \
                  core-api/real-time/kernel-configuration.rst",
-        check: |case| {
-            each(
-                case,
-                "cpufreq/scaling_governor",
-                "the kernel does not manage CPU frequency here",
-                |g| g == "performance",
-            )
-        },
+        check: governor,
+    },
+    Entry {
+        id: "power-mode",
+        severity: Severity::Low,
+        title: "the board's power mode limits its CPUs",
+        why: "A Jetson's power modes other than MAXN cap frequencies of CPUs and memory, and take CPUs offline: \
+              run times in one mode say little about another.",
+        fix: "measure in the mode that the board will be used in; MAXN has no limits where supply and cooling allow it: \
+              nvpmodel -m ID, with an ID of /etc/nvpmodel.conf (nvpmodel -q names the current one)",
+        by: &[Fix::Setup],
+        source: "NVIDIA Jetson Linux Developer Guide, Platform Power and Performance (nvpmodel)",
+        check: power_mode,
     },
     Entry {
         id: "energy-preference",
@@ -113,6 +119,68 @@ fn each(case: &Case<'_>, name: &str, none: &str, good: fn(&str) -> bool) -> Answ
         format!("all judged CPUs have {all}"),
         looked_at,
     )
+}
+
+/// A governor decides nothing where the lowest frequency is also the highest, as `jetson_clocks` leaves it.
+fn governor(case: &Case<'_>) -> Answer {
+    let lowest = case.each_cpu("cpufreq/scaling_min_freq")?;
+    let highest = case.each_cpu("cpufreq/scaling_max_freq")?;
+    let mut fixed = Vec::new();
+    for (cpu, low) in &lowest {
+        let high = highest.iter().find(|(other, _)| other == cpu);
+        if let Some((_, high)) = high.filter(|(_, high)| high.value.trim() == low.value.trim()) {
+            fixed.extend([low.evidence(), high.evidence()]);
+        }
+    }
+    if !fixed.is_empty() && fixed.len() == 2 * case.cpus.len() {
+        return fine(
+            "the lowest frequency of the judged CPUs is also the highest",
+            fixed,
+        );
+    }
+    let none = "the kernel does not manage CPU frequency here";
+    each(case, "cpufreq/scaling_governor", none, |g| {
+        g == "performance"
+    })
+}
+
+/// `pmode:0002`, which nvpmodel writes, is the ID of a line `< POWER_MODEL ID=2 NAME=MODE_30W >`.
+fn power_mode(case: &Case<'_>) -> Answer {
+    let Some(status) = case.text_if("/var/lib/nvpmodel/status")? else {
+        return not_applicable("no nvpmodel has set a power mode");
+    };
+    let id = case.parsed(&status, |text| {
+        let mode = text
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("pmode:"))?;
+        mode.parse::<u32>().ok()
+    })?;
+    let modes = case.text("/etc/nvpmodel.conf")?;
+    let name = case.parsed(&modes, |text| {
+        let lines = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("< POWER_MODEL "));
+        let mut named = lines.filter_map(|line| {
+            let value = |key: &str| {
+                line.split_whitespace()
+                    .find_map(|word| word.strip_prefix(key))
+            };
+            let of: u32 = value("ID=")?.parse().ok()?;
+            (of == id.value).then(|| value("NAME="))?
+        });
+        named.next().map(ToOwned::to_owned)
+    })?;
+    let looked_at = vec![
+        id.evidence(),
+        evidence(
+            "/etc/nvpmodel.conf",
+            format!("POWER_MODEL ID={} NAME={}", id.value, name.value),
+        ),
+    ];
+    match name.value.starts_with("MAXN") {
+        true => fine(format!("the power mode is {}", name.value), looked_at),
+        false => found(format!("the power mode is {}", name.value), looked_at),
+    }
 }
 
 fn turbo(case: &Case<'_>) -> Answer {

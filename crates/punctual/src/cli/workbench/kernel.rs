@@ -12,7 +12,9 @@ use punctual_measure::loads::LoadList;
 use punctual_model::{Bytes, Nanos};
 
 use super::compare::Percent;
-use super::{InstallOnceArgs, KernelStatusArgs};
+use super::{
+    InstallOnceArgs, KernelInstallArgs, KernelInstalledArgs, KernelStatusArgs, KernelUninstallArgs,
+};
 use super::{KernelConfigWish, KernelSourceAction, path};
 
 /// What to do with kernels
@@ -28,6 +30,12 @@ pub enum KernelAction {
     Initramfs(InitramfsArgs),
     /// Boot a kernel once on this machine, which then falls back to its own by itself; or undo that
     InstallOnce(Box<InstallOnceArgs>),
+    /// Install a kernel to stay, with modules, initial RAM file system and boot entry; the default entry stays
+    Install(Box<KernelInstallArgs>),
+    /// List the kernels that were installed to stay
+    Installed(KernelInstalledArgs),
+    /// Remove a kernel that was installed to stay, whole
+    Uninstall(KernelUninstallArgs),
     /// Show whether a kernel will boot once, came up, or fell back, and why
     Status(KernelStatusArgs),
     /// Kernels before they boot
@@ -83,6 +91,10 @@ pub struct GuestOptions {
         help_heading = "Guest"
     )]
     pub memory: Bytes,
+
+    /// Number of nodes among which CPUs and memory are divided: topology only, all memory is equally far
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Guest")]
+    pub nodes: u32,
 
     /// Seed of the guest's random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Guest")]

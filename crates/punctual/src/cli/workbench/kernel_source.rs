@@ -232,9 +232,13 @@ pub struct KernelBuildArgs {
     #[arg(long)]
     pub package: bool,
 
-    /// Test whether the whole source compiles, instead of building a kernel to run: takes hours
+    /// Test whether the whole source compiles, instead of building a kernel to run: takes hours, estimated first
     #[arg(long, value_name = "CONFIG", value_enum, conflicts_with_all = ["base", "package"])]
     pub build_test: Option<BuildTest>,
+
+    /// With --build-test: compile only this directory of the source, such as drivers/clocksource (can be repeated)
+    #[arg(long, value_name = "DIR", requires = "build_test")]
+    pub only: Vec<String>,
 
     /// Build even if options differ from what was asked
     #[arg(long)]

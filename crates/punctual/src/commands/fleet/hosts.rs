@@ -7,15 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
-use punctual_model::{
-    Assessment, Diagnosis, FleetHost, FleetState, Nanos, Plan, RuleOutcome, Severity, TuningReport,
-};
+use punctual_model::{Diagnosis, FleetHost, FleetState, Nanos, RuleOutcome, Severity};
 use punctual_report::document::{Document, Material};
 use punctual_store::archive::unpack;
 use punctual_store::{Adopted, Store, StoredRun};
 use punctual_sys::dir::Dir;
 use punctual_verdict::words::{clean, plural};
-use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::playbook::{Said, Task};
@@ -113,7 +111,7 @@ impl<'a> Hosts<'a> {
         }
         host.state = match (state.as_str(), said.exit) {
             ("done", Some(3)) => FleetState::Verdict,
-            (state, _) => FleetState::deserialize(Value::from(state)).unwrap_or(FleetState::Failed),
+            (state, _) => typed(&Value::from(state)).unwrap_or(FleetState::Failed),
         };
         host.detail = said.detail.as_deref().map(short);
         Self::take(self.store, self.fetched, host, &said);
@@ -272,6 +270,11 @@ fn reasons(err: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
+/// Reads a value by its text, as files are read: what reads a `Value` itself would be in the program once more for each type.
+fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    serde_json::from_slice(&serde_json::to_vec(value).ok()?).ok()
+}
+
 /// What an answer says, in a sentence.
 fn sentence(value: &Value) -> Option<String> {
     let format = value.get("format")?.as_str()?.split('/').next()?;
@@ -280,13 +283,13 @@ fn sentence(value: &Value) -> Option<String> {
         Some(short(&format!("{} {}", answer.word, answer.sentence)))
     };
     match format {
-        "punctual.diagnosis" => findings(&Diagnosis::deserialize(value).ok()?),
+        "punctual.diagnosis" => findings(&typed(value)?),
         "punctual.assessment" => first(Document::new(&Material {
-            assessments: vec![Assessment::deserialize(value).ok()?],
+            assessments: vec![typed(value)?],
             ..Material::default()
         })),
-        "punctual.tuning" => first(Document::of_tuning(&TuningReport::deserialize(value).ok()?)),
-        "punctual.plan" => first(Document::of_plan(&Plan::deserialize(value).ok()?)),
+        "punctual.tuning" => first(Document::of_tuning(&typed(value)?)),
+        "punctual.plan" => first(Document::of_plan(&typed(value)?)),
         _ => None,
     }
 }
@@ -325,7 +328,7 @@ mod tests {
     use super::*;
 
     fn task(host: &str, step: &str, status: &str, said: Value) -> Task {
-        Task::deserialize(serde_json::json!({
+        typed(&serde_json::json!({
             "host": host, "step": step, "status": status, "changed": false, "said": said,
             "message": "no route\nto host\u{1b}[31m",
         }))

@@ -89,6 +89,7 @@ fn target(kernel: &Path, options: &GuestOptions) -> Result<GuestTarget, CliError
         model: options.model,
         cpus: options.cpus,
         memory: options.memory,
+        nodes: options.nodes,
         seed: options.seed,
         time_limit: options.time_limit,
         ..GuestTarget::of(kernel)

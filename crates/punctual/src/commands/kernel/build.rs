@@ -8,7 +8,7 @@ mod view;
 use std::path::Path;
 
 use jiff::Timestamp;
-use punctual_kernel::build::{BuildError, Order, build};
+use punctual_kernel::build::{BuildError, Estimate, Order, build};
 use punctual_kernel::config::{Base, Wish};
 use punctual_kernel::source::KernelStore;
 use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, KernelModel};
@@ -21,6 +21,7 @@ use super::kernel_store::{self, FoundSource, failed, now, on_debian, show};
 use crate::cli::{BuildTest, KernelBuildArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::plan::clock;
 use crate::output::print;
 use crate::signals::StopRequest;
 
@@ -34,9 +35,15 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
         ccache: !args.no_ccache,
         package: args.package,
         anyway: args.anyway,
+        // As make wants directories.
+        only: args
+            .only
+            .iter()
+            .map(|dir| format!("{}/", dir.trim_end_matches('/')))
+            .collect(),
         quiet: args.quiet,
     };
-    let report = built(&stock, &source, orders(args, &source), manner, &stop)?;
+    let report = built(&stock, &source, orders(args, &source), &manner, &stop)?;
     show(&report, args.json, Document::of_kernel_builds)?;
     if !args.json && is_complete(&report) {
         print(&how_to_boot(&report.builds, &args.matrix))?;
@@ -54,7 +61,7 @@ pub(super) fn is_complete(report: &BuildReport) -> bool {
 }
 
 /// How kernels are built.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Manner {
     /// Compilers at a time, if not one a CPU.
     pub(super) jobs: Option<u16>,
@@ -64,6 +71,8 @@ pub(super) struct Manner {
     pub(super) package: bool,
     /// Even if options differ from what was asked.
     pub(super) anyway: bool,
+    /// Directories of the source that alone are compiled.
+    pub(super) only: Vec<String>,
     /// Without progress.
     pub(super) quiet: bool,
 }
@@ -73,7 +82,7 @@ pub(super) fn built(
     stock: &KernelStore,
     source: &FoundSource,
     orders: Vec<(String, Wish)>,
-    manner: Manner,
+    manner: &Manner,
     stop: &StopRequest,
 ) -> Result<BuildReport, CliError> {
     let mut report = BuildReport {
@@ -151,7 +160,7 @@ fn one(
     source: &FoundSource,
     name: String,
     wish: &Wish,
-    manner: Manner,
+    manner: &Manner,
     (stop, shown): (&StopRequest, &Shown),
 ) -> Result<BuiltKernel, CliError> {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -167,11 +176,17 @@ fn one(
         ccache: manner.ccache,
         package: manner.package,
         anyway: manner.anyway,
+        only: manner.only.clone(),
         timestamp: Timestamp::from_second(seconds)
             .unwrap_or_default()
             .to_string(),
         name,
     };
+    if matches!(wish.base, Base::AllYes | Base::AllMod) && !manner.quiet {
+        let estimate = Estimate::of(stock, &order)
+            .map_err(|err| failed(&format!("build {}", order.name), err))?;
+        shown.say(&said(&estimate));
+    }
     let built = build(
         stock,
         &SysRoot::live(),
@@ -188,17 +203,34 @@ fn one(
         BuildError::Unmet(_) => {
             failed(&format!("build {}", order.name), err).hint("--anyway builds it regardless")
         }
-        BuildError::Packages(ref packages) => {
-            let hint = on_debian(&packages.join(" "));
+        BuildError::Packages { ref missing, .. } => {
+            let hint = on_debian(&missing.join(" "));
             failed(&format!("build {}", order.name), err)
                 .exiting(Exit::Unsupported)
                 .hint(hint)
         }
+        BuildError::NotThere { .. } => CliError::usage(err.to_string())
+            .hint("name it relative to the source, such as drivers/clocksource"),
         BuildError::OtherSource { .. } => failed(&format!("build {}", order.name), err).hint(
             "give it a different name with --name, or remove the other one with `punctual kernel rm`",
         ),
         err => failed(&format!("build {}", order.name), err),
     })
+}
+
+/// Says how much there is to compile, and how long it takes.
+fn said(estimate: &Estimate) -> String {
+    let files = estimate.files;
+    match (estimate.seconds, &estimate.by) {
+        (Some(seconds), Some(by)) => format!(
+            "Up to {files} files, and what every build makes first: about {} from a clean start, at the pace of build {by}",
+            clock(seconds)
+        ),
+        _ => format!(
+            "Up to {files} files, and what every build makes first; no earlier build here tells how long that takes, the \
+             progress will"
+        ),
+    }
 }
 
 /// Says which build is which of the models that were asked for.

@@ -9,7 +9,7 @@ use punctual_host::one_shot::{
     self, Initrd, MARK, OneShotError, OneShotUndone, Watchdog, Wish, confirm as confirm_boot,
 };
 use punctual_kernel::boot::{Architecture, Image};
-use punctual_kernel::package;
+use punctual_kernel::package::{self, KernelPackage};
 use punctual_model::{OneShotPlan, OneShotStatus};
 use punctual_report::document::Document;
 use tempfile::TempDir;
@@ -111,13 +111,7 @@ impl Found {
     }
 
     fn in_package(deb: &Path) -> Result<Self, CliError> {
-        let what = format!("unpack {}", deb.display());
-        let scratch = tempfile::tempdir().map_err(|err| CliError::failed_to(&what).because(err))?;
-        let found = package::unpack(deb, scratch.path()).map_err(|err| failed(&what, err))?;
-        let Some(image) = found.image else {
-            return Err(CliError::usage(format!("{}: contains no kernel", deb.display()))
-                .hint("with Debian's names it is linux-image-..., not a package that only depends on it"));
-        };
+        let (found, image, scratch) = unpacked(deb)?;
         Ok(Self {
             image,
             modules: found.modules,
@@ -126,44 +120,24 @@ impl Found {
     }
 }
 
-fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, CliError> {
-    let image = Image::read(&found.image).map_err(|err| {
-        CliError::failed_to(format!("read kernel image {}", found.image.display()))
-            .because(err)
-            .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
-    })?;
-    if Architecture::here() != Some(image.architecture) {
-        return Err(CliError::usage(format!(
-            "{}: a kernel for {}, which does not run on this machine",
-            found.image.display(),
-            image.architecture
-        )));
-    }
-    let no_image = || {
-        CliError::usage(format!(
-            "{}: not a bzImage, so its version is unknown",
-            found.image.display()
-        ))
-        .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
+/// Unpacks a package; what is unpacked, with its image, is gone when the directory is dropped.
+pub(super) fn unpacked(deb: &Path) -> Result<(KernelPackage, PathBuf, TempDir), CliError> {
+    let what = format!("unpack {}", deb.display());
+    let scratch = tempfile::tempdir().map_err(|err| CliError::failed_to(&what).because(err))?;
+    let found = package::unpack(deb, scratch.path()).map_err(|err| failed(&what, err))?;
+    let Some(image) = found.image.clone() else {
+        return Err(
+            CliError::usage(format!("{}: contains no kernel", deb.display())).hint(
+                "with Debian's names it is linux-image-..., not a package that only depends on it",
+            ),
+        );
     };
-    let release = image.release.ok_or_else(no_image)?;
-    let text = image.version.unwrap_or_default();
-    let version = text.find(" #").and_then(|at| text.get(at + 1..));
-    let version = version.ok_or_else(no_image)?.to_owned();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '~' | '-');
-    if !release.starts_with(|c: char| c.is_ascii_alphanumeric()) || !release.chars().all(plain) {
-        return Err(CliError::usage(format!(
-            "the release {release} cannot be used in file names"
-        )));
-    }
-    for (option, path) in [("--initrd", &args.initrd), ("--modules", &args.modules)] {
-        if let Some(path) = path.as_ref().filter(|path| !path.exists()) {
-            return Err(CliError::usage(format!(
-                "{option} {}: not found",
-                path.display()
-            )));
-        }
-    }
+    Ok((found, image, scratch))
+}
+
+fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, CliError> {
+    let Named { release, version } = named(&found.image)?;
+    exist(&[("--initrd", &args.initrd), ("--modules", &args.modules)])?;
     // What is in place already serves the candidate of a package too.
     let theirs = found.modules.clone();
     let theirs = theirs.filter(|_| !place.sys.exists(&format!("/lib/modules/{release}")));
@@ -189,6 +163,60 @@ fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, Cl
         resume: args.resume.clone(),
         release,
     })
+}
+
+/// What an image says of itself.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) release: String,
+    pub(super) version: String,
+}
+
+/// Reads what the image of a kernel for this machine says of itself.
+pub(super) fn named(image_path: &Path) -> Result<Named, CliError> {
+    let image = Image::read(image_path).map_err(|err| {
+        CliError::failed_to(format!("read kernel image {}", image_path.display()))
+            .because(err)
+            .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
+    })?;
+    if Architecture::here() != Some(image.architecture) {
+        return Err(CliError::usage(format!(
+            "{}: a kernel for {}, which does not run on this machine",
+            image_path.display(),
+            image.architecture
+        )));
+    }
+    let no_image = || {
+        CliError::usage(format!(
+            "{}: not a bzImage, so its version is unknown",
+            image_path.display()
+        ))
+        .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
+    };
+    let release = image.release.ok_or_else(no_image)?;
+    let text = image.version.unwrap_or_default();
+    let version = text.find(" #").and_then(|at| text.get(at + 1..));
+    let version = version.ok_or_else(no_image)?.to_owned();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '~' | '-');
+    if !release.starts_with(|c: char| c.is_ascii_alphanumeric()) || !release.chars().all(plain) {
+        return Err(CliError::usage(format!(
+            "the release {release} cannot be used in file names"
+        )));
+    }
+    Ok(Named { release, version })
+}
+
+/// Fails where a file of an option is not there.
+pub(super) fn exist(files: &[(&str, &Option<PathBuf>)]) -> Result<(), CliError> {
+    for (option, path) in files {
+        if let Some(path) = path.as_ref().filter(|path| !path.exists()) {
+            return Err(CliError::usage(format!(
+                "{option} {}: not found",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Finds the program that makes initial RAM file systems.
@@ -223,15 +251,7 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     };
     let complete = reverted.is_complete();
-    for (path, undone) in &reverted.pieces {
-        let what = match undone {
-            OneShotUndone::Restored => "as before",
-            OneShotUndone::AlreadyBack => "already as before",
-            OneShotUndone::OthersKept => "Punctual's part removed; later changes by others remain",
-            OneShotUndone::Conflict => "LEFT ALONE: changed since",
-        };
-        print(&format!(" {path}: {what}\n"))?;
-    }
+    print(&undone(&reverted.pieces))?;
     if complete {
         return Ok(Exit::Fine);
     }
@@ -240,6 +260,20 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
          is kept.",
     );
     Ok(Exit::NotRestored)
+}
+
+/// Says what became of each piece.
+pub(super) fn undone(pieces: &[(String, OneShotUndone)]) -> String {
+    let lines = pieces.iter().map(|(path, undone)| {
+        let what = match undone {
+            OneShotUndone::Restored => "as before",
+            OneShotUndone::AlreadyBack => "already as before",
+            OneShotUndone::OthersKept => "Punctual's part removed; later changes by others remain",
+            OneShotUndone::Conflict => "LEFT ALONE: changed since",
+        };
+        format!(" {path}: {what}\n")
+    });
+    lines.collect()
 }
 
 /// Says what has become of the candidate; keeps that it runs, and goes on with the experiment, if that is asked for.

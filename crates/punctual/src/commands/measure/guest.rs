@@ -9,18 +9,20 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use punctual_kernel::GuestTarget;
-use punctual_kernel::boot::{Machine, tail};
+use punctual_kernel::boot::{Architecture, Initramfs, Machine, tail};
 use punctual_kernel::guest::{Job, JobRun, RunAnswer};
 use punctual_store::Store;
 
+use super::carried::{Carried, LIBRARIES};
 use super::watched::Shown;
 use crate::commands::kernel::kernel_store;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
 use crate::home;
-use crate::instruments::{Instrument, finish};
+use crate::instruments::{Instrument, WatchArgs, finish};
 use crate::metrics::Metrics;
+use crate::output::remark;
 use crate::recording::{self, Recorded};
 use crate::signals::StopRequest;
 
@@ -44,19 +46,32 @@ pub(super) fn run(
     target: &GuestTarget,
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
-    if instrument.watches() {
-        return Err(watches_here());
-    }
     let target = &GuestTarget {
         kernel: kernel_store::image(home, &target.kernel),
         ..target.clone()
     };
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let (json, quiet) = (has(&given, &["--json"]), has(&given, &["--quiet", "-q"]));
-    let mut arguments = for_guest(&given)?;
+    let watched = instrument.watches();
+    // What belongs to a program that is watched is no option of ours.
+    let command = watched.map_or(&[][..], |args| args.command());
+    let options = given.len().saturating_sub(command.len());
+    let options = given.get(..options).unwrap_or_default();
+    let (json, quiet) = (has(options, &["--json"]), has(options, &["--quiet", "-q"]));
+    let mut arguments = for_guest(options)?;
     arguments.extend(instrument.for_guest(home, target.cpus)?);
     let stop = StopRequest::on_signals()?;
-    let host = Host::of(guests::architecture(&target.kernel)?)?;
+    let architecture = guests::architecture(&target.kernel)?;
+    let carried = match watched {
+        Some(args) => Some(carried(args, target, architecture)?),
+        None => None,
+    };
+    if let Some(carried) = &carried {
+        arguments = watching(arguments, carried);
+    }
+    let mut host = Host::of(architecture)?;
+    if let Some(carried) = &carried {
+        host.carry(carried.add_to(Initramfs::empty()));
+    }
     let machine = guests::machine(&host, target, &stop.flag()).map_err(no_clock)?;
     let store = Store::open(home::find(home)?)?;
     let id = recording::run_id()?;
@@ -69,6 +84,7 @@ pub(super) fn run(
     let job = Job::of(vec![JobRun {
         arguments,
         id: inside,
+        libraries: carried.map(|_| LIBRARIES.to_owned()),
     }]);
     let metrics = Metrics::of(instrument.metrics(), instrument.name(), None)?;
     let started = SystemTime::now();
@@ -87,15 +103,53 @@ pub(super) fn run(
     record.id = id.to_string();
     let stored = guests::keep(&store, id, &visit, answer, &record);
     let recorded = Recorded::elsewhere(record, stored);
-    finish(&recorded, json, quiet)
+    if watched.is_none() {
+        return finish(&recorded, json, quiet);
+    }
+    // What the program said, as far as the guest kept it: its output is no result of ours.
+    let said = answer.end.said.trim_end();
+    if !said.is_empty() {
+        remark(said);
+    }
+    let exit = finish(&recorded, json, quiet)?;
+    Ok(match answer.end.status {
+        Some(0) | None => exit,
+        Some(status) => Exit::Command(u8::try_from(status).unwrap_or(1)),
+    })
 }
 
-/// What runs in guests has neither `watch` nor what it watches.
-fn watches_here() -> CliError {
-    let error = CliError::usage(
-        "--target: `watch` and --explain watch threads of this machine, not of a guest",
-    );
-    error.hint("leave out --target to watch here, or leave out --explain to measure in the guest")
+/// Gets the program that is to be watched ready for the guest.
+fn carried(
+    args: &WatchArgs,
+    target: &GuestTarget,
+    architecture: Architecture,
+) -> Result<Carried, CliError> {
+    if args.command().is_empty() {
+        let error = CliError::usage("--target: a guest has no processes that could be watched");
+        return Err(error.hint("name the program, which is started in the guest: -- COMMAND"));
+    }
+    Carried::of(
+        args.command(),
+        target,
+        architecture,
+        args.ends_at_function(),
+    )
+}
+
+/// Returns the command line that watches in the guest, made of ours.
+fn watching(mut options: Vec<String>, carried: &Carried) -> Vec<String> {
+    // The agent knows the verb by its long name.
+    if options.first().is_some_and(|verb| verb == "watch") {
+        options.insert(0, "measure".to_owned());
+    }
+    if options.last().is_some_and(|last| last == "--") {
+        options.pop();
+    }
+    // The program's output goes where its complaints go, which is what the guest sends.
+    options.push("--json".to_owned());
+    options.push("--".to_owned());
+    options.extend(carried.words.iter().cloned());
+    options
 }
 
 /// Without KVM there is no clock that latencies could be measured with.

@@ -163,7 +163,7 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     let failed = || CliError::failed_to(format!("read {what}"));
     let text = decode::text(path, FILE_LIMIT).map_err(|err| failed().because(err))?;
     decode::parts(text.as_bytes()).map_err(|what| failed().because(what))?;
-    let head: Head = serde_json::from_str(&text).map_err(|err| {
+    let head: Head = serde_json::from_slice(text.as_bytes()).map_err(|err| {
         failed().because(err).hint(
             "a file is the JSON that measure, compare, history, experiment results, study report, assess, doctor, fleet, tasks check, \
              latency-test or trial print with --json; import the output of other tools first with `punctual runs import`",
@@ -193,6 +193,6 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
 }
 
 fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, CliError> {
-    serde_json::from_str(text)
+    serde_json::from_slice(text.as_bytes())
         .map_err(|err| CliError::failed_to(format!("read {what}")).because(err))
 }

@@ -67,7 +67,8 @@ pub(super) fn of(
         if curves.is_empty() {
             return Ok(skipped(
                 question,
-                "the runs keep no moving figures".to_owned(),
+                "the runs are too short: a moving figure is noted once a second, and three are the least that show a course"
+                    .to_owned(),
             ));
         }
         return Ok(StudyAnswer {
@@ -174,7 +175,12 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
         AnswerKind::Compare => {
             statistics::compared(cells, metrics, &published(question), question.matters)
         }
-        AnswerKind::Table => statistics::table(cells, metrics),
+        AnswerKind::Table => statistics::table(
+            cells,
+            metrics,
+            &question.published_machines,
+            question.published_unit.as_deref(),
+        ),
         AnswerKind::Agree => Ok(statistics::agreement(&cells, metrics)),
         AnswerKind::Findings => Ok(statistics::findings(&cells, &question.figures)),
         AnswerKind::Classes => {

@@ -163,11 +163,11 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         return Ok(note);
     }
     let number = Note::next(home, &study.name);
-    let pair = kernels::of(args, home)?;
-    let machine = scale::of_machine(&pair)?;
+    let kernels = kernels::of(args, home)?;
+    let machine = scale::of_machine(&kernels)?;
     let mut note = Note::new(&study.name, number, scale, wish);
     for part in &study.parts {
-        let skipped = scale::lack_of_part(part, args, &pair);
+        let skipped = scale::lack_of_part(part, args, &kernels);
         let given = &args.parameter;
         let parameters = scale::of_part(study, &part.name, scale, number, &machine, given);
         note.parts.push(PartNote {

@@ -10,9 +10,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::{Architecture, Image};
 use punctual_kernel::guest::Model;
 use punctual_kernel::source::KernelStore;
+use punctual_lab::study::Need;
 
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
@@ -20,6 +22,9 @@ use crate::guests;
 
 /// Where `scripts/kernel-images.sh` puts Debian's.
 const OF_THE_SOURCES: &str = "target/kernels";
+
+/// Where it puts those for arm64.
+const OF_THE_SOURCES_ARM64: &str = "target/kernels/arm64";
 
 /// Where a distribution installs its own.
 const INSTALLED: &str = "/boot";
@@ -31,6 +36,26 @@ pub(super) struct Pair {
     pub(super) rt: String,
 }
 
+/// The kernels that a study may compare, or why there are none.
+#[derive(Clone, Debug)]
+pub(super) struct Kernels {
+    /// Those that are named, or found.
+    pub(super) pair: Result<Pair, String>,
+    /// Those for arm64, where the pair is not for that.
+    pub(super) arm64: Result<Pair, String>,
+}
+
+impl Kernels {
+    /// Returns why a need for kernels is not met.
+    pub(super) fn lack(&self, need: Need) -> Option<String> {
+        match need {
+            Need::Root => None,
+            Need::TwoKernels => self.pair.as_ref().err().cloned(),
+            Need::TwoArm64Kernels => self.arm64.as_ref().err().cloned(),
+        }
+    }
+}
+
 /// An image that says what it is.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Found {
@@ -40,18 +65,63 @@ struct Found {
     rt: bool,
 }
 
-/// Returns the two kernels of a study, or why there are none.
+/// Returns the kernels of a study.
 ///
 /// # Errors
 ///
 /// Fails if `--kernels` names no directory that can be read.
-pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Result<Pair, String>, CliError> {
-    if let [stock, rt] = args.target.as_slice() {
-        return Ok(Ok(Pair {
+pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Kernels, CliError> {
+    let (places, images) = found(args, home)?;
+    let here = Architecture::here().unwrap_or_default();
+    let named = match args.target.as_slice() {
+        [stock, rt] => Some(Pair {
             stock: stock.clone(),
             rt: rt.clone(),
-        }));
+        }),
+        _ => None,
+    };
+    let (mut of_arm64, pair) = match (named, pair(&images, here)) {
+        (Some(named), _) => (named.is_arm64(), Ok(named)),
+        (None, None) => {
+            let no_qemu = guests::lack_of_qemu(here);
+            (
+                false,
+                Err(no_qemu.unwrap_or_else(|| lack(&images, &places))),
+            )
+        }
+        (None, Some((architecture, pair))) => (
+            architecture == Architecture::Arm64,
+            guests::lack_of_qemu(architecture).map_or(Ok(pair), Err),
+        ),
+    };
+    of_arm64 &= pair.is_ok();
+    Ok(Kernels {
+        arm64: match of_arm64 {
+            true => Err("the kernels of the other parts are for arm64 already".to_owned()),
+            false => arm64(args, home),
+        },
+        pair,
+    })
+}
+
+/// A pair for arm64: of the directory that is named, else of the sources and the store.
+fn arm64(args: &StudyRunArgs, home: &Path) -> Result<Pair, String> {
+    let mut images = in_directory(Path::new(OF_THE_SOURCES_ARM64));
+    images.extend(args.kernels.iter().flat_map(|named| in_directory(named)));
+    images.extend(in_stock(home));
+    images.retain(|image| image.architecture == Architecture::Arm64);
+    match pair(&images, Architecture::Arm64) {
+        Some((architecture, pair)) => guests::lack_of_qemu(architecture).map_or(Ok(pair), Err),
+        None => Err(format!(
+            "it needs a stock kernel and a PREEMPT_RT kernel of the same version for arm64, but \
+             {OF_THE_SOURCES_ARM64} and the store have none; on Debian `scripts/kernel-images.sh arm64` gets both \
+             without installing them, --kernels names a directory with images"
+        )),
     }
+}
+
+/// The images where kernels are looked for, and where that is.
+fn found(args: &StudyRunArgs, home: &Path) -> Result<(Vec<PathBuf>, Vec<Found>), CliError> {
     let places: Vec<PathBuf> = match &args.kernels {
         Some(named) => {
             fs::read_dir(named).map_err(|err| {
@@ -69,13 +139,20 @@ pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Result<Pair, String
     if args.kernels.is_none() {
         images.extend(in_stock(home));
     }
-    Ok(match pair(&images) {
-        None => {
-            let no_qemu = guests::lack_of_qemu(Architecture::here().unwrap_or_default());
-            Err(no_qemu.unwrap_or_else(|| lack(&images, &places)))
-        }
-        Some((architecture, pair)) => guests::lack_of_qemu(architecture).map_or(Ok(pair), Err),
-    })
+    Ok((places, images))
+}
+
+impl Pair {
+    /// Whether the stock kernel is for arm64.
+    fn is_arm64(&self) -> bool {
+        let kernel = self.kernel().and_then(|kernel| Image::read(&kernel).ok());
+        kernel.is_some_and(|image| image.architecture == Architecture::Arm64)
+    }
+
+    /// Returns the image of the stock kernel.
+    pub(super) fn kernel(&self) -> Option<PathBuf> {
+        Some(self.stock.parse::<GuestTarget>().ok()?.kernel)
+    }
 }
 
 fn lack(images: &[Found], places: &[PathBuf]) -> String {
@@ -134,15 +211,15 @@ fn version(release: &str) -> &str {
     release.split(['-', '+']).next().unwrap_or(release)
 }
 
-/// The newest version that there are both kernels of, for the same processors.
-fn pair(images: &[Found]) -> Option<(Architecture, Pair)> {
+/// The newest version that there are both kernels of, for the same processors: those of `first`, where there are any.
+fn pair(images: &[Found], first: Architecture) -> Option<(Architecture, Pair)> {
     let numbers = |image: &Found| -> Vec<u64> {
         let parts = image.release.split(|c: char| !c.is_ascii_digit());
         parts.filter_map(|part| part.parse().ok()).collect()
     };
     let target = |image: &Found| format!("guest:{},virtual-time", image.path.display());
     let mut rt: Vec<&Found> = images.iter().filter(|image| image.rt).collect();
-    rt.sort_by_key(|image| numbers(image));
+    rt.sort_by_key(|image| (image.architecture == first, numbers(image)));
     rt.iter().rev().find_map(|rt| {
         let same = |image: &&Found| {
             !image.rt
@@ -187,16 +264,34 @@ mod tests {
             found("6.12.1-amd64", false),
             found("6.1.0-57-arm64", false),
         ];
-        let (architecture, pair) = pair(&images).unwrap();
+        let (architecture, pair) = pair(&images, Architecture::X86_64).unwrap();
         assert_eq!(architecture, Architecture::X86_64);
         assert_eq!(pair.stock, "guest:/k/6.1.0-56-amd64,virtual-time");
         assert_eq!(pair.rt, "guest:/k/6.1.0-56-rt-amd64,virtual-time");
     }
 
     #[test]
+    fn kernels_for_these_processors_come_before_newer_ones_for_others() {
+        let images = [
+            found("6.1.0-56-amd64", false),
+            found("6.1.0-56-rt-amd64", true),
+            found("6.12.1-arm64", false),
+            found("6.12.1-rt-arm64", true),
+        ];
+        for (here, version) in [
+            (Architecture::X86_64, "6.1.0-56"),
+            (Architecture::Arm64, "6.12.1"),
+        ] {
+            let (architecture, pair) = pair(&images, here).unwrap();
+            assert_eq!(architecture, here);
+            assert!(pair.rt.contains(version), "{pair:?}");
+        }
+    }
+
+    #[test]
     fn kernels_of_two_versions_are_no_pair_and_the_reason_names_them() {
         let images = [found("6.12.1-amd64", false), found("6.1.0-rt", true)];
-        assert_eq!(pair(&images), None);
+        assert_eq!(pair(&images, Architecture::X86_64), None);
         let why = lack(&images, &[PathBuf::from("/boot")]);
         assert!(
             why.contains("/boot") && why.contains("only 6.12.1-amd64, 6.1.0-rt"),

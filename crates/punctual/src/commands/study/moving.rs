@@ -25,11 +25,17 @@ const FIGURES: [(&str, &str, Of); 8] = [
     ("moving_p99", "ns", |window| window.p99_ns),
 ];
 
+/// Fewer points show no course of anything.
+const FEWEST: usize = 3;
+
+/// The figures that the sentence names; the pictures have all.
+const SAID: [&str; 3] = ["moving_mean", "moving_stddev", "moving_p99"];
+
 /// The most points of a curve: longer runs have every second, every third.
 const POINTS: usize = 400;
 
 /// Draws the moving figures of the first run of each cell over time, those of its first thread. A run without such events
-/// has none.
+/// has none, and one with a few of them shows none.
 pub(super) fn curves(store: &Store, groups: &[GroupInput], wanted: &[String]) -> Vec<StudyCurves> {
     let windows: Vec<(String, Vec<(f64, WindowFigures)>)> = groups
         .iter()
@@ -80,7 +86,7 @@ fn picture(
         curves: windows
             .iter()
             .map(curve)
-            .filter(|curve| !curve.points.is_empty())
+            .filter(|curve| curve.points.len() >= FEWEST)
             .collect(),
         ..StudyCurves::default()
     }
@@ -123,7 +129,8 @@ pub(super) fn said(curves: &[StudyCurves]) -> String {
         );
         text.trim_end().to_owned()
     };
-    let ranges: Vec<String> = curves.iter().map(range).collect();
+    let said = |of: &&StudyCurves| SAID.contains(&of.figure.as_str());
+    let ranges: Vec<String> = curves.iter().filter(said).map(range).collect();
     format!(
         "From the smallest to the largest window: {}.",
         ranges.join("; ")

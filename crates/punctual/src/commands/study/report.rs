@@ -9,7 +9,8 @@ use punctual_lab::file::Sets;
 use punctual_lab::state::{RunEnd, Snapshot};
 use punctual_lab::study::Study;
 use punctual_model::{
-    STUDY_REPORT_FORMAT, StudyKernel, StudyPart, StudyReport, StudyResult, StudySkipped,
+    RunRecord, STUDY_REPORT_FORMAT, StudyKernel, StudyPart, StudyReport, StudyResult, StudySkipped,
+    StudySolver,
 };
 use punctual_report::document::{Document, Material};
 use punctual_report::html;
@@ -111,7 +112,11 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
         }
         let mut told = part_of(study, part, snapshot.as_ref());
         if let Some(snapshot) = &snapshot {
-            told.kernels = kernels_of(store, snapshot)?;
+            let kernels = first_runs(store, snapshot, &Sets::Target)?;
+            told.kernels = kernels.into_iter().map(kernel).collect();
+            let engine = Sets::Option("engine".to_owned());
+            let solvers = first_runs(store, snapshot, &engine)?;
+            told.solvers = solvers.into_iter().map(solver).collect();
         }
         parts.push((told, snapshot));
     }
@@ -146,35 +151,52 @@ fn opened(store: &Store, state: &Snapshot) -> impl Iterator<Item = StoredRun> {
         .filter_map(move |attempt| of(&attempt.run))
 }
 
-/// Which kernel each level of a factor of kernels is, by what its first run found.
-fn kernels_of(store: &Store, state: &Snapshot) -> Result<Vec<StudyKernel>, CliError> {
+/// The first run of each level of a factor that sets `sets`: it tells what the level is.
+fn first_runs(
+    store: &Store,
+    state: &Snapshot,
+    sets: &Sets,
+) -> Result<Vec<(String, RunRecord)>, CliError> {
     let plan = &state.plan;
     let experiment = experiment_of(&state.text, plan)?;
     let mut factors = experiment.factors.iter().zip(0..);
-    let Some((_, place)) = factors.find(|(factor, _)| factor.sets == Sets::Target) else {
+    let Some((_, place)) = factors.find(|(factor, _)| factor.sets == *sets) else {
         return Ok(Vec::new());
     };
-    let mut kernels: Vec<StudyKernel> = Vec::new();
+    let mut found: Vec<(String, RunRecord)> = Vec::new();
     for attempt in &state.attempts {
         let cell = plan.cells.get(attempt.slot.cell as usize);
         let Some(level) = cell.and_then(|cell: &Vec<String>| cell.get::<usize>(place)) else {
             continue;
         };
-        if kernels.iter().any(|kernel| kernel.level == *level) {
+        if found.iter().any(|(known, _)| known == level) {
             continue;
         }
-        let Ok(run) = store.entry(attempt.run).run else {
-            continue;
-        };
-        let host = &run.record().host;
-        kernels.push(StudyKernel {
-            level: level.clone(),
-            release: host.kernel_release.clone(),
-            preemption: host.preemption.clone(),
-            guest: run.record().guest.clone(),
-        });
+        if let Ok(run) = store.entry(attempt.run).run {
+            found.push((level.clone(), run.record().clone()));
+        }
     }
-    Ok(kernels)
+    Ok(found)
+}
+
+fn kernel((level, run): (String, RunRecord)) -> StudyKernel {
+    StudyKernel {
+        level,
+        release: run.host.kernel_release,
+        preemption: run.host.preemption,
+        guest: run.guest,
+    }
+}
+
+fn solver((level, run): (String, RunRecord)) -> StudySolver {
+    let options = run.setup.map(|setup| setup.options).unwrap_or_default();
+    let option = |name: &str| options.get(name).cloned();
+    StudySolver {
+        level,
+        library: option("library"),
+        version: option("library_version"),
+        core: option("library_core"),
+    }
 }
 
 fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> StudyPart {

@@ -48,13 +48,13 @@ pub(super) fn of_machine(
         Some(store) => Note::read(store.home(), &study.name, None)?,
         None => None,
     };
-    let pair = kernels::of(&StudyRunArgs::default(), &found)?;
-    let machine = scale::of_machine(&pair)?;
+    let kernels = kernels::of(&StudyRunArgs::default(), &found)?;
+    let machine = scale::of_machine(&kernels)?;
     let mut rows = Vec::new();
     for row in &study.rows {
         let mut told = written(row);
         if let Some(part) = row.part.as_ref().and_then(|part| study.part(part)) {
-            let lack = scale::lack_of_part(part, &StudyRunArgs::default(), &pair);
+            let lack = scale::lack_of_part(part, &StudyRunArgs::default(), &kernels);
             let lack = match (lack, &row.level) {
                 (None, Some(level)) => lack_of_level(study, &part.name, level, &machine)?,
                 (lack, _) => lack,

@@ -3,14 +3,13 @@
 
 //! The parameters of a study's experiments: of its scale, of this machine, and of the time there is.
 
-use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Image;
 use punctual_lab::file::Need as MeasureNeed;
 use punctual_lab::study::{Need, Part, Study};
 use punctual_sys::SysRoot;
 use toml::{Table, Value};
 
-use super::kernels::Pair;
+use super::kernels::{Kernels, Pair};
 use crate::cli::StudyRunArgs;
 use crate::cpus::cpus;
 use crate::error::CliError;
@@ -45,8 +44,9 @@ pub(super) fn wish(args: &StudyRunArgs) -> Vec<String> {
 }
 
 /// Returns the parameters that this machine gives: `most` ordinary threads, `all` numbers of them up to
-/// that, `ends` the first and the last of these, and the `targets` and `models` where there are two kernels.
-pub(super) fn of_machine(pair: &Result<Pair, String>) -> Result<Table, CliError> {
+/// that, `ends` the first and the last of these, and the `targets`, `models` and `node-target` where there are two
+/// kernels, `arm64-targets` where there are two for arm64.
+pub(super) fn of_machine(kernels: &Kernels) -> Result<Table, CliError> {
     let cpus = cpus(&SysRoot::live())?.allowed.len();
     let most = cpus * 2;
     let load = |n: usize| match n {
@@ -61,25 +61,37 @@ pub(super) fn of_machine(pair: &Result<Pair, String>) -> Result<Table, CliError>
     out.insert("most".to_owned(), Value::String(most.to_string()));
     out.insert("all".to_owned(), table(&mut (0..=most)));
     out.insert("ends".to_owned(), table(&mut [0, most].into_iter()));
-    if let Ok(pair) = pair {
-        let mut targets = Table::new();
-        targets.insert("stock".to_owned(), Value::String(pair.stock.clone()));
-        targets.insert("rt".to_owned(), Value::String(pair.rt.clone()));
-        out.insert("targets".to_owned(), Value::Table(targets));
+    if let Ok(pair) = &kernels.pair {
+        out.insert("targets".to_owned(), Value::Table(targets(pair)));
         out.insert("models".to_owned(), Value::Table(models(pair)));
+        out.extend(node_target(pair).map(|of| ("node-target".to_owned(), Value::String(of))));
+    }
+    if let Ok(pair) = &kernels.arm64 {
+        out.insert("arm64-targets".to_owned(), Value::Table(targets(pair)));
     }
     Ok(out)
+}
+
+fn targets(pair: &Pair) -> Table {
+    let levels = [("stock", &pair.stock), ("rt", &pair.rt)];
+    let levels = levels.map(|(name, target)| (name.to_owned(), Value::String(target.clone())));
+    levels.into_iter().collect()
+}
+
+/// The stock kernel as a machine of two nodes, the first with the CPU: virtual time supports one.
+fn node_target(pair: &Pair) -> Option<String> {
+    let kernel = pair.kernel()?;
+    Some(format!(
+        "guest:{},virtual-time,nodes=2,memory=1G",
+        kernel.display()
+    ))
 }
 
 /// The preemption models that a pair of kernels has, by name, as targets: those of a kernel that takes its
 /// model at the boot, in place of the stock kernel, and the RT kernel.
 fn models(pair: &Pair) -> Table {
     let mut out = Table::new();
-    let kernel = pair
-        .stock
-        .parse::<GuestTarget>()
-        .map(|target| target.kernel);
-    let models = kernel.ok().and_then(|kernel| Image::read(&kernel).ok());
+    let models = pair.kernel().and_then(|kernel| Image::read(&kernel).ok());
     let models = models.map(|image| image.models()).unwrap_or_default();
     let arguments = models
         .iter()
@@ -96,15 +108,10 @@ fn models(pair: &Pair) -> Table {
 }
 
 /// Returns why a part cannot be carried out, or is not at this scale.
-pub(super) fn lack_of_part(
-    part: &Part,
-    args: &StudyRunArgs,
-    pair: &Result<Pair, String>,
-) -> Option<String> {
-    let needs = part.needs.iter().find_map(|need| match (need, pair) {
-        (Need::Root, _) => lack_of(MeasureNeed::Root),
-        (Need::TwoKernels, Err(why)) => Some(why.clone()),
-        (Need::TwoKernels, Ok(_)) => None,
+pub(super) fn lack_of_part(part: &Part, args: &StudyRunArgs, kernels: &Kernels) -> Option<String> {
+    let needs = part.needs.iter().find_map(|need| match need {
+        Need::Root => lack_of(MeasureNeed::Root),
+        need => kernels.lack(*need),
     });
     needs.or_else(|| part.not_quick.clone().filter(|_| args.quick))
 }

@@ -145,8 +145,31 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
         .run(["runs", "import", home.store().to_str().unwrap()])
         .fine();
     assert_eq!(third.list().len(), 2);
-    // A newer program's key would be lost: the run is not taken.
+    // A run in the directory of another one is not taken, neither as a directory nor in an archive.
     let dir = home.runs_dir().join(id);
+    let wrong = home
+        .dir()
+        .join("wrong/01900000-0000-7000-8000-000000000003");
+    let mut copied = Command::new("cp");
+    fs::create_dir(wrong.parent().unwrap()).unwrap();
+    copied.arg("-r").args([&dir, &wrong]);
+    finish(copied).fine();
+    let packed = home.dir().join("wrong.tar");
+    let mut tar = Command::new("tar");
+    tar.arg("-cf").arg(&packed);
+    tar.arg("-C").arg(wrong.parent().unwrap());
+    let name = Path::new(wrong.file_name().unwrap());
+    let files = fs::read_dir(&wrong).unwrap();
+    tar.args(files.map(|file| name.join(file.unwrap().file_name())));
+    finish(tar).fine();
+    let fifth = Home::new();
+    for path in [&wrong, &packed] {
+        fifth
+            .run(["runs", "import", path.to_str().unwrap()])
+            .error(1, &["its record is of another run", id]);
+    }
+    assert_eq!(fifth.list().len(), 0);
+    // A newer program's key would be lost: the run is not taken.
     let path = dir.join("run.json");
     let text = machine::read(&path).unwrap();
     fs::write(&path, text.replacen("\"id\"", "\"later\": 1, \"id\"", 1)).unwrap();

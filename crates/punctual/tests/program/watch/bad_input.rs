@@ -80,20 +80,8 @@ fn nobody_to_watch_is_an_error_that_says_so() {
 }
 
 #[test]
-fn guests_are_not_watched_and_watch_ends_with_its_experiment() {
+fn watch_ends_with_its_experiment() {
     let home = Home::new();
-    let target = "--target guest:/nowhere/vmlinuz,virtual-time";
-    for verb in ["watch", "measure watch", "measure wakeup --explain"] {
-        let program = match verb.contains("watch") {
-            true => " -- true",
-            false => "",
-        };
-        let (first, rest) = verb.split_once(' ').unwrap_or((verb, ""));
-        let line = format!("{first} {target} {rest}{program}");
-        home.run(line.split_whitespace())
-            .error(2, &["--target", "not of a guest"])
-            .hinted();
-    }
     // An experiment says whom its measurements must not outlive.
     for verb in ["watch", "measure watch"] {
         let mut command = home.command(verb.split(' ').chain(["--", "true"]));

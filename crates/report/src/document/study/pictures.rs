@@ -216,8 +216,10 @@ impl Draw<'_> {
     }
 
     fn estimates(&mut self, answer: &StudyAnswer, unit: &str) -> Block {
-        let rows = answer.rows.iter();
-        let rows: Vec<&StudyRow> = rows.filter(|row| row.unit == unit).collect();
+        let rows = answer.rows.iter().filter(|row| row.unit == unit);
+        // Values of other machines are marks in the row of the first of ours.
+        let (theirs, rows): (Vec<&StudyRow>, Vec<&StudyRow>) =
+            rows.partition(|row| row.runs == 0 && row.published.is_some());
         let (shown, scale) = compared_unit(unit);
         let (mut here, mut printed) = (Vec::new(), Vec::new());
         for (place, row) in (0_u32..).zip(&rows) {
@@ -228,6 +230,12 @@ impl Draw<'_> {
                 here.push(point.within(ends).of(row.runs));
             }
             printed.extend(row.published.map(|value| Point::at(value, place + 0.2)));
+            let first = rows.iter().find(|other| other.figure == row.figure);
+            let of_row = theirs.iter().filter(|other| {
+                other.figure == row.figure && first.is_some_and(|first| std::ptr::eq(*first, *row))
+            });
+            let values = of_row.filter_map(|other| other.published);
+            printed.extend(values.map(|value| Point::at(value, place + 0.2)));
         }
         let mut figures: Vec<&str> = rows.iter().map(|row| row.figure.as_str()).collect();
         figures.dedup();

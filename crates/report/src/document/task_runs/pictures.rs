@@ -212,7 +212,7 @@ fn rows(tasks: &TasksRun, of: usize) -> Vec<usize> {
 fn urgency(tasks: &TasksRun, task: usize) -> u8 {
     use punctual_model::tasks::TaskPolicy;
     match tasks.check.set.tasks[task].policy {
-        TaskPolicy::Deadline { .. } => 0,
+        policy if policy.is_earliest_first() => 0,
         TaskPolicy::Other => 101,
         fixed => 100 - fixed.priority().unwrap_or(1).min(99),
     }

@@ -61,9 +61,9 @@ pub const LEAST_RUNS: usize = 10;
 pub const RECENT: usize = 10;
 
 /// The part of the level that one look at the newest runs spends. Looks at neighbouring nights see
-/// nearly the same runs, so that a hundred of them spend less than a hundred times as much; calibrated
-/// in docs/methods/calibration.md.
-pub const OF_ONE_LOOK: f64 = 0.01;
+/// nearly the same runs, so that a hundred of them spend less than a hundred times as much; counted in
+/// docs/methods/history.md.
+pub const OF_ONE_LOOK: f64 = 0.015;
 
 /// How to look for changes.
 #[derive(Clone, Debug, PartialEq)]

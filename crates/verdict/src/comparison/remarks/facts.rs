@@ -39,7 +39,12 @@ const LATENCY: [Fact; 34] = [
     }),
     ("guest", |run| {
         let guest = run.guest.as_ref()?;
-        Some(format!("{} CPUs, {} bytes", guest.cpus, guest.memory_bytes))
+        let nodes = guest.nodes.map(|nodes| format!(" in {nodes} nodes"));
+        let nodes = nodes.unwrap_or_default();
+        Some(format!(
+            "{} CPUs, {} bytes{nodes}",
+            guest.cpus, guest.memory_bytes
+        ))
     }),
     ("kernel", |run| run.host.kernel_release.clone()),
     ("kernel build", |run| run.host.kernel_version.clone()),

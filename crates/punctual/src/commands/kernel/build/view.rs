@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use punctual_kernel::build::{Meter, Step};
 use punctual_model::{Event, Nanos, Progress};
 
+use crate::experiments::plan::clock;
 use crate::output::remark;
 use crate::signals::StopRequest;
 use crate::view::{Feed, Overall, View};
@@ -78,6 +79,15 @@ impl Shown {
         }
     }
 
+    /// Says something about the build that begins.
+    pub(super) fn say(&self, text: &str) {
+        match &self.screen {
+            Some(screen) => screen.note(text.to_owned()),
+            None if self.quiet => {}
+            None => remark(text),
+        }
+    }
+
     /// Takes a step in.
     pub(super) fn step(&self, meter: &Meter, step: Step<'_>) {
         let warnings = match meter.warnings {
@@ -104,7 +114,16 @@ impl Shown {
         let took = self.begun.elapsed();
         match &self.screen {
             Some(screen) => screen.event(Event::Progress(self.progress(took))),
-            None => remark(&format!("{} s, {}", took.as_secs(), self.doing.borrow())),
+            None => {
+                let left = self.progress(took).left_ns;
+                let left = left.map(|left| format!("about {} left, ", clock(left.as_secs_f64())));
+                remark(&format!(
+                    "{} s, {}{}",
+                    took.as_secs(),
+                    left.unwrap_or_default(),
+                    self.doing.borrow()
+                ));
+            }
         }
     }
 

@@ -169,11 +169,12 @@ impl Run<'_> {
             jobs: self.args.jobs,
             ccache: !self.args.no_ccache,
             package: false,
+            only: Vec::new(),
             anyway: self.args.anyway,
             quiet: self.args.quiet || self.args.json,
         };
         let orders = vec![(name.clone(), self.wish(model))];
-        let report = build::built(&self.stock, &self.find()?, orders, manner, &self.stop)?;
+        let report = build::built(&self.stock, &self.find()?, orders, &manner, &self.stop)?;
         let Some(built) = report
             .builds
             .first()

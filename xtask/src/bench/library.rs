@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Cost of all default statistics of one sample, as the benchmark of `punctual-stats` prints it: `stats.NAME=NS`, a line each.
+//! What a library costs by its own benchmark, which prints a line each: `stats.NAME=NS` or `tasks.NAME=NS`.
 
 use std::env;
 use std::process::Command;
@@ -13,13 +13,28 @@ use super::context::Context;
 
 const TOTAL: &str = "stats.total_ns_per_sample";
 
-pub(crate) fn measure(context: &Context) -> anyhow::Result<Outcome> {
+/// All default statistics of one sample.
+pub(crate) fn of_a_sample(context: &Context) -> anyhow::Result<Outcome> {
+    measure(context, "punctual-stats", TOTAL)
+}
+
+/// The check of a set of 100 tasks.
+pub(crate) fn of_a_check(context: &Context) -> anyhow::Result<Outcome> {
+    measure(context, "punctual-tasks", "tasks.check_100_median_ns")
+}
+
+/// The checks of 10,000 sets of 20 tasks.
+pub(crate) fn of_many_checks(context: &Context) -> anyhow::Result<Outcome> {
+    measure(context, "punctual-tasks", "tasks.check_10000_of_20_ns")
+}
+
+fn measure(context: &Context, package: &str, total: &str) -> anyhow::Result<Outcome> {
     let rounds = if context.quick { 1 } else { 3 };
     let mut pairs = Vec::new();
     for round in 0..rounds {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
-            .args(["bench", "--quiet", "-p", "punctual-stats"])
+            .args(["bench", "--quiet", "-p", package])
             .current_dir(&context.root)
             .output()?;
         if !output.status.success() {
@@ -30,9 +45,9 @@ pub(crate) fn measure(context: &Context) -> anyhow::Result<Outcome> {
             );
         }
         let figures = figures(&String::from_utf8_lossy(&output.stdout));
-        let Some((_, ours)) = figures.iter().find(|(name, _)| name == TOTAL) else {
+        let Some((_, ours)) = figures.iter().find(|(name, _)| name == total) else {
             return Ok(Outcome::NotMeasured(format!(
-                "cargo bench -p punctual-stats prints no {TOTAL}"
+                "cargo bench -p {package} prints no {total}"
             )));
         };
         pairs.push(Pair {
@@ -40,7 +55,7 @@ pub(crate) fn measure(context: &Context) -> anyhow::Result<Outcome> {
             theirs: None,
         });
         if round == 0 {
-            for (name, figure) in figures.iter().filter(|(name, _)| name != TOTAL) {
+            for (name, figure) in figures.iter().filter(|(name, _)| name != total) {
                 context.note(&format!("{name}={figure}"));
             }
         }
@@ -54,7 +69,10 @@ pub(crate) fn measure(context: &Context) -> anyhow::Result<Outcome> {
 fn figures(text: &str) -> Vec<(String, f64)> {
     let figure = |line: &str| {
         let (name, figure) = line.trim().split_once('=')?;
-        name.starts_with("stats.").then_some(())?;
+        ["stats.", "tasks."]
+            .iter()
+            .any(|of| name.starts_with(of))
+            .then_some(())?;
         let figure = figure
             .trim()
             .parse()

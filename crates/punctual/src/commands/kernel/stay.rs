@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel install`, `punctual kernel installed` and `punctual kernel uninstall`.
+
+use std::path::{Path, PathBuf};
+
+use punctual_host::one_shot::OneShotError;
+use punctual_host::stay::{self, StayInitrd, StayWish};
+use punctual_kernel::config;
+use punctual_model::{INSTALLED_KERNELS_FORMAT, InstalledKernels, KernelInstallPlan};
+use punctual_report::document::Document;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::kernel_store::{self, failed, now, show};
+use super::once::{Named, exist, named, undone, unpacked};
+use crate::cli::{KernelInstallArgs, KernelInstalledArgs, KernelUninstallArgs, StayPlace};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, confirm, print, remark};
+use crate::tuning::Place;
+
+/// Installs a kernel to stay.
+pub(super) fn install(home: Option<&Path>, args: &KernelInstallArgs) -> Result<Exit, CliError> {
+    let place = place(&args.place);
+    let found = Found::of(home, args)?;
+    let prepared = stay::prepare(&place.sys, &found.wish(args)?);
+    let plan = &prepared.plan;
+    let there = stay::list(&place.sys, &place.state).ok();
+    let there = there.and_then(|all| {
+        all.into_iter()
+            .find(|one| one.kernel.release == plan.kernel.release)
+    });
+    if let Some(there) = there {
+        let there = OneShotError::InPlace {
+            release: there.kernel.release,
+            at: there.at,
+        };
+        return Err(error(there, "install the kernel"));
+    }
+    let possible = plan.refusals.is_empty();
+    if args.json || args.dry_run || !possible {
+        show(plan, args.json, Document::of_kernel_install_plan)?;
+        return Ok(match possible {
+            true => Exit::Fine,
+            false => Exit::Unsupported,
+        });
+    }
+    place.require_privilege()?;
+    print(&output::written(&Document::of_kernel_install_plan(plan)))?;
+    confirm(args.yes, "Write this?")?;
+    stay::install(&prepared, &place.sys, &place.state, &now())
+        .map_err(|err| error(err, "install the kernel"))?;
+    print(&after(plan))?;
+    Ok(Exit::Fine)
+}
+
+fn after(plan: &KernelInstallPlan) -> String {
+    let release = &plan.kernel.release;
+    let default = match plan.becomes_default {
+        true => "it is the machine's default now",
+        false => "the machine's default is what it was",
+    };
+    format!(
+        "\nInstalled {release}: {default}. The machine was not restarted. `punctual kernel uninstall {release}` removes \
+         it.\n"
+    )
+}
+
+fn place(place: &StayPlace) -> Place {
+    Place::new(place.root.as_deref(), place.state.as_deref())
+}
+
+/// The kernel's files.
+#[derive(Debug)]
+struct Found {
+    name: String,
+    image: PathBuf,
+    modules: Option<PathBuf>,
+    config: Option<PathBuf>,
+    system_map: Option<PathBuf>,
+    /// What is unpacked of a package, gone when this is dropped.
+    _unpacked: Option<TempDir>,
+}
+
+impl Found {
+    fn of(home: Option<&Path>, args: &KernelInstallArgs) -> Result<Self, CliError> {
+        exist(&[
+            ("--modules", &args.modules),
+            ("--config", &args.config),
+            ("--system-map", &args.system_map),
+            ("--initrd", &args.initrd),
+        ])?;
+        let kernel = &args.kernel;
+        let name = kernel.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        if kernel.extension().is_some_and(|end| end == "deb") {
+            return Self::in_package(name, kernel);
+        }
+        let word = kernel.to_str().filter(|word| !word.contains('/'));
+        let Some(word) = word.filter(|_| !kernel.exists()) else {
+            return Ok(Self {
+                name,
+                image: kernel.clone(),
+                modules: None,
+                config: None,
+                system_map: None,
+                _unpacked: None,
+            });
+        };
+        let what = format!("find the kernel {word}");
+        let stock = kernel_store::open(home)?;
+        let build = stock.build(word).ok().flatten();
+        let packages = build.as_ref().map_or(&[][..], |build| &build.packages);
+        let package = packages.iter().map(Path::new).find(|path| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            file.starts_with("linux-image") && !file.contains("-dbg")
+        });
+        if let Some(package) = package {
+            return Self::in_package(name, package);
+        }
+        let (image, config) = stock.bootable(word).map_err(|err| failed(&what, err))?;
+        // Next to make's own directory is what was taken out of it.
+        let map = image.with_file_name("obj").join("System.map");
+        Ok(Self {
+            name,
+            image,
+            modules: None,
+            config,
+            system_map: map.is_file().then_some(map),
+            _unpacked: None,
+        })
+    }
+
+    fn in_package(name: String, deb: &Path) -> Result<Self, CliError> {
+        let (found, image, scratch) = unpacked(deb)?;
+        Ok(Self {
+            name,
+            image,
+            modules: found.modules,
+            config: found.config,
+            system_map: found.system_map,
+            _unpacked: Some(scratch),
+        })
+    }
+
+    fn wish(&self, args: &KernelInstallArgs) -> Result<StayWish, CliError> {
+        let Named { release, version } = named(&self.image)?;
+        let either =
+            |given: &Option<PathBuf>, own: &Option<PathBuf>| given.clone().or_else(|| own.clone());
+        let modules = either(&args.modules, &self.modules);
+        let config = either(&args.config, &self.config);
+        if let (None, Some(config)) = (&modules, &config) {
+            let what = format!("read the configuration {}", config.display());
+            let values = config::read_file(config).map_err(|err| failed(&what, err))?;
+            if values.is_on("MODULES") {
+                return Err(CliError::usage(format!(
+                    "{}: has modules, which are not with it",
+                    self.name
+                ))
+                .hint(
+                    "build it with `punctual kernel build --package`, name the package (.deb), or give the directory \
+                     with --modules",
+                ));
+            }
+        }
+        Ok(StayWish {
+            id: Uuid::now_v7().simple().to_string(),
+            name: self.name.clone(),
+            image: self.image.clone(),
+            release,
+            version,
+            modules,
+            config,
+            system_map: either(&args.system_map, &self.system_map),
+            initrd: match (&args.initrd, args.no_initrd) {
+                (Some(path), _) => StayInitrd::File(path.clone()),
+                (None, true) => StayInitrd::None,
+                (None, false) => StayInitrd::Made,
+            },
+            default: args.default,
+        })
+    }
+}
+
+/// Lists what is installed.
+pub(super) fn list(args: &KernelInstalledArgs) -> Result<Exit, CliError> {
+    let place = place(&args.place);
+    let kernels = stay::list(&place.sys, &place.state)
+        .map_err(|err| error(err, "list the installed kernels"))?;
+    let whole = kernels
+        .iter()
+        .all(|kernel| kernel.complete && kernel.changed.is_empty());
+    let list = InstalledKernels {
+        format: INSTALLED_KERNELS_FORMAT.to_owned(),
+        kernels,
+    };
+    show(&list, args.json, Document::of_installed_kernels)?;
+    Ok(match whole {
+        true => Exit::Fine,
+        false => Exit::Failed,
+    })
+}
+
+/// Removes an installed kernel.
+pub(super) fn uninstall(args: &KernelUninstallArgs) -> Result<Exit, CliError> {
+    let place = place(&args.place);
+    place.require_privilege()?;
+    confirm(args.yes, &format!("Remove kernel {}?", args.name))?;
+    let removed = stay::uninstall(&place.sys, &place.state, &args.name)
+        .map_err(|err| error(err, &format!("uninstall {}", args.name)))?;
+    print(&format!("Kernel {}\n", removed.release))?;
+    print(&undone(&removed.pieces))?;
+    if removed.is_complete() {
+        return Ok(Exit::Fine);
+    }
+    remark(
+        "Inspect what was left alone, and remove or restore it. Then run this command again: the rest of the record \
+         is kept.",
+    );
+    Ok(Exit::NotRestored)
+}
+
+fn error(err: OneShotError, what: &str) -> CliError {
+    let denied = matches!(&err, OneShotError::State(state) if state.is_denied());
+    let (exit, hint) = match &err {
+        _ if denied => (Exit::Unsupported, "run it with sudo"),
+        OneShotError::InPlace { .. } => (
+            Exit::Failed,
+            "`punctual kernel installed` shows its state; `punctual kernel uninstall` removes it",
+        ),
+        OneShotError::NotInstalled { .. } => {
+            (Exit::Usage, "`punctual kernel installed` lists them all")
+        }
+        OneShotError::Left { .. } => (
+            Exit::NotRestored,
+            "inspect it; `punctual kernel uninstall` removes the rest",
+        ),
+        OneShotError::Damaged { .. } => (Exit::Failed, "inspect it in the directory of --state"),
+        OneShotError::Refused { .. } => (Exit::Failed, "nothing was changed"),
+        _ if what.starts_with("uninstall") => (
+            Exit::NotRestored,
+            "the record is kept: remove the cause, and run this command again",
+        ),
+        _ => (
+            Exit::Failed,
+            "what was already written was taken back; remove the cause, and run this command again",
+        ),
+    };
+    CliError::failed_to(what)
+        .because(err)
+        .exiting(exit)
+        .hint(hint)
+}

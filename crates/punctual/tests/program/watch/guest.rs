@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A program that is watched in a guest, in virtual time: nothing of this machine has a part in it.
+
+use serde_json::Value;
+
+use super::late_loop;
+use crate::common::Home;
+use crate::guests;
+
+/// Has the planted loop watched in a guest. Returns what was seen of it, and all that was.
+fn watched(home: &Home, kernel: &str, culprit: &str) -> (Value, Value) {
+    let target = format!("guest:{kernel},virtual-time");
+    let mut command = home.command(["watch", "--quiet", "--json", "--target", &target, "--"]);
+    command.arg(late_loop()).args([culprit, "150"]);
+    let answer = crate::common::finish(command);
+    assert!(
+        answer.stderr.contains("cycles 150 strikes 6"),
+        "{answer:#?}"
+    );
+    let record = answer.record();
+    let threads = record["watched"]["threads"].as_array().unwrap();
+    let thread = threads.iter().find(|t| t["name"] == "loop").unwrap();
+    (thread.clone(), record)
+}
+
+#[test]
+fn the_same_scenario_in_virtual_time_has_the_same_ranking_to_the_byte() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    let home = Home::new();
+    let kernel = images.dynamic.to_str().unwrap();
+    let (thread, record) = watched(&home, kernel, "higher-priority");
+    let first = &thread["culprits"][0];
+    assert_eq!(
+        (&first["kind"], &first["name"]),
+        (&"task".into(), &"hog".into()),
+        "{thread:#}"
+    );
+    assert_eq!(first["saved"], thread["late"]["count"], "{thread:#}");
+    // Nothing but this kernel has a part in it, and nothing else is blamed.
+    let culprits = thread["culprits"].as_array().unwrap();
+    assert!(
+        culprits.iter().all(|of| of["kind"] != "outside"),
+        "{culprits:#?}"
+    );
+    let all = record["watched"].to_string();
+    assert_eq!(record["watched"]["unknown"], Value::Array(Vec::new()));
+    let (_, again) = watched(&home, kernel, "higher-priority");
+    assert_eq!(all, again["watched"].to_string());
+    crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
+}
+
+#[test]
+fn what_cannot_be_watched_in_a_guest_is_said_before_anything_boots() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    let home = Home::new();
+    let target = format!("guest:{},virtual-time", images.dynamic.display());
+    let watch = |rest: &[&str]| {
+        let mut command = home.command(["watch", "--target", &target]);
+        command.args(rest);
+        crate::common::finish(command)
+    };
+    watch(&["--pid", "1"])
+        .error(2, &["no processes that could be watched"])
+        .hinted();
+    watch(&["--", "/nowhere/at-all"]).error(2, &["/nowhere/at-all", "no such program"]);
+    let script = home.dir().join("script");
+    std::fs::write(&script, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    watch(&["--", script.to_str().unwrap()])
+        .error(2, &["not an ELF file"])
+        .hinted();
+    assert_eq!(home.list().len(), 0);
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Any bytes read as `latmus`.
+#![no_main]
+
+mod common;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| common::read(bytes, "latmus"));
