@@ -270,7 +270,10 @@ fn candidate_row(
         more_runs: result.more_runs,
         withheld: result.withheld.clone(),
         published_ratio: given.or_else(|| published.of(level).and_then(ratio)),
-        direction: Some(direction(result, published.way(&result.figure, base, level))),
+        direction: Some(direction(
+            result,
+            published.way(&result.figure, base, level),
+        )),
         ..base_row(result)
     }
 }

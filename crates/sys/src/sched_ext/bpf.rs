@@ -86,8 +86,10 @@ unsafe fn call(command: i32, attr: &Attr) -> io::Result<i32> {
 }
 
 unsafe fn descriptor(command: i32, attr: &Attr) -> io::Result<OwnedFd> {
-    // SAFETY: as of `call`; a descriptor that the kernel returns is ours alone.
-    unsafe { Ok(OwnedFd::from_raw_fd(call(command, attr)?)) }
+    // SAFETY: as of `call`.
+    let fd = unsafe { call(command, attr) }?;
+    // SAFETY: a descriptor that the kernel returns is ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Makes a map from words to values of `value` bytes.

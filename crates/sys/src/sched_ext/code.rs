@@ -94,21 +94,11 @@ impl Code {
         self.push(0xb7, to, 0, 0, value);
     }
 
-    /// Sets a register to a number of 64 bits.
-    pub(super) fn set_wide(&mut self, to: Reg, value: u64) {
-        self.wide(to, 0, value);
-    }
-
     /// Sets a register to a map, by its descriptor.
     pub(super) fn set_map(&mut self, to: Reg, map: i32) {
-        self.wide(to, 1, u64::from(map.cast_unsigned()));
-    }
-
-    fn wide(&mut self, to: Reg, source: u8, value: u64) {
-        #[expect(clippy::cast_possible_truncation, reason = "one half, then the other")]
-        let halves = (value as u32, (value >> 32) as u32);
-        self.push(0x18, to, source, 0, halves.0.cast_signed());
-        self.push(0, Reg::R0, 0, 0, halves.1.cast_signed());
+        // A number of 64 bits, of which the second half is 0.
+        self.push(0x18, to, 1, 0, map);
+        self.push(0, Reg::R0, 0, 0, 0);
     }
 
     pub(super) fn add(&mut self, to: Reg, value: i32) {
@@ -203,7 +193,7 @@ mod tests {
         code.copy(Reg::R6, Reg::R1);
         code.load(Size::Eight, Reg::R2, Reg::R6, -8);
         code.jump_if(Reg::R2, Is::Equal, 5, end);
-        code.set_wide(Reg::R3, 0x8000_0000_0000_0002);
+        code.set_map(Reg::R3, 7);
         code.here(end);
         code.exit();
         let words = code.finish().unwrap();
@@ -211,8 +201,8 @@ mod tests {
         assert_eq!(bytes[0], [0xbf, 0x16, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[1], [0x79, 0x62, 0xf8, 0xff, 0, 0, 0, 0]);
         assert_eq!(bytes[2], [0x15, 0x02, 2, 0, 5, 0, 0, 0]);
-        assert_eq!(bytes[3], [0x18, 0x03, 0, 0, 2, 0, 0, 0]);
-        assert_eq!(bytes[4], [0, 0, 0, 0, 0, 0, 0, 0x80]);
+        assert_eq!(bytes[3], [0x18, 0x13, 0, 0, 7, 0, 0, 0]);
+        assert_eq!(bytes[4], [0; 8]);
         assert_eq!(bytes[5], [0x95, 0, 0, 0, 0, 0, 0, 0]);
     }
 

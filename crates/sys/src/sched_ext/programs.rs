@@ -142,15 +142,16 @@ pub(super) struct Kernel {
 impl Kernel {
     /// Looks everything up. What is missing is the error.
     pub(super) fn of(btf: &Btf<'_>) -> Result<Self, String> {
-        let structure = |name: &str| btf.structure(name).ok_or(format!("struct {name}"));
+        let structure = |name: &str| btf.structure(name).ok_or_else(|| format!("struct {name}"));
         let task = structure("task_struct")?;
         let end = structure("scx_exit_info")?;
         let iterator = structure("bpf_iter_scx_dsq")?;
         let field = |of: u32, path: &str| {
             let found = btf.offset(of, path).and_then(|at| i16::try_from(at).ok());
-            found.ok_or(format!("field {path}"))
+            found.ok_or_else(|| format!("field {path}"))
         };
-        let function = |names: &[&str]| btf.function(names).ok_or(format!("{}()", names[0]));
+        let function =
+            |names: &[&str]| btf.function(names).ok_or_else(|| format!("{}()", names[0]));
         Ok(Self {
             pid: field(task, "pid")?,
             slice: field(task, "scx.slice")?,
