@@ -292,7 +292,7 @@ impl Piece {
 
     /// Whether it is there as it was put in place, as far as that is ours to say.
     pub(super) fn stands(&self, sys: &SysRoot) -> bool {
-        let text = |path: &str| fs::read_to_string(sys.full(path)).ok();
+        let text = |path: &str| read_text(&sys.full(path)).ok().flatten();
         match self {
             Self::Directory { path } => sys.full(path).is_dir(),
             Self::File {

@@ -7,6 +7,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use punctual_sys::SysRoot;
+
 use super::program::{number, segments};
 
 const DYNAMIC: u32 = 2;
@@ -17,6 +19,9 @@ const NEEDED: usize = 1;
 const STRINGS: usize = 5;
 const RPATH: usize = 15;
 const RUNPATH: usize = 29;
+
+/// Where distributions name more directories.
+const CONFIGURED: &str = "/etc/ld.so.conf.d";
 
 /// Libraries of one program, at most.
 const MOST: usize = 256;
@@ -125,16 +130,11 @@ pub(super) fn usual(named: Option<&str>, machine: &str) -> Vec<PathBuf> {
         .filter(|dir| !dir.is_empty())
         .map(PathBuf::from)
         .collect();
-    let configured = std::fs::read_dir("/etc/ld.so.conf.d");
-    let mut files: Vec<PathBuf> = configured
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    files.sort();
+    let sys = SysRoot::live();
+    let files = sys.names(CONFIGURED).unwrap_or_default();
     for text in files
         .iter()
-        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .filter_map(|file| sys.read(&format!("{CONFIGURED}/{file}")).ok())
     {
         let dirs = text
             .lines()

@@ -224,7 +224,7 @@ impl Stacks {
                 None => all.push(stack),
             }
         }
-        all.sort_by(|a, b| b.count.cmp(&a.count));
+        all.sort_by_key(|stack| std::cmp::Reverse(stack.count));
         all.truncate(most);
         all
     }

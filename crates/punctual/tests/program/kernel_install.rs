@@ -133,7 +133,7 @@ impl Machine {
     }
 
     fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.root().join(path)).unwrap()
+        String::from_utf8(fs::read(self.root().join(path)).unwrap()).unwrap()
     }
 
     fn program(&self, path: &str, text: &str) {

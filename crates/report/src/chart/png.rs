@@ -7,6 +7,8 @@
 //! need. The font is in the program, a part of DejaVu Sans (fonts/LICENSE), so that a picture
 //! is the same on a machine without fonts. A letter that it does not have is drawn as an empty box.
 
+use std::fmt::Write as _;
+
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use quick_xml::events::attributes::Attributes;
@@ -162,7 +164,8 @@ impl Line {
             _ => 0.0,
         };
         // The colour is that of a text unless the class has another one.
-        *out += &format!(
+        let _ = write!(
+            out,
             "<path fill=\"#222\" class=\"{}\" transform=\"{} translate({:.2} {:.2})\" d=\"{}\"/>",
             self.class,
             self.transform,
@@ -187,7 +190,7 @@ impl Pen {
         self.path.push(command);
         for (x, y) in points {
             let (x, y) = (self.at + x * self.scale, -y * self.scale);
-            self.path += &format!("{x:.3} {y:.3} ");
+            let _ = write!(self.path, "{x:.3} {y:.3} ");
         }
     }
 

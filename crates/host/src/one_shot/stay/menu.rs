@@ -18,7 +18,7 @@ struct Node {
     /// The line that names the kernel, without its word `linux`.
     linux: Option<String>,
     /// The entries of a submenu.
-    below: Vec<Node>,
+    below: Vec<Self>,
 }
 
 /// An entry that was found.
@@ -47,9 +47,8 @@ impl Menu {
                 "menuentry" if line.ends_with('{') => open.push(Open::Entry(Node::of(line))),
                 "submenu" if line.ends_with('{') => open.push(Open::Submenu(Node::of(line))),
                 "}" => {
-                    let node = match open.pop() {
-                        Some(Open::Entry(node) | Open::Submenu(node)) => node,
-                        _ => continue,
+                    let Some(Open::Entry(node) | Open::Submenu(node)) = open.pop() else {
+                        continue;
                     };
                     match open.iter_mut().rev().find_map(Open::submenu) {
                         Some(above) => above.below.push(node),

@@ -106,7 +106,7 @@ impl Carried {
 }
 
 fn base(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(OsStr::new("program"));
+    let name = path.file_name().unwrap_or_else(|| OsStr::new("program"));
     name.to_string_lossy().into_owned()
 }
 

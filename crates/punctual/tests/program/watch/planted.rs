@@ -3,8 +3,9 @@
 
 //! Culprits that are planted in the kernel: its soft interrupts, its memory, its CPUs.
 
-use std::fs;
 use std::path::Path;
+
+use punctual_sys::SysRoot;
 
 use super::{watched, watched_with};
 use crate::common::{Home, machine};
@@ -60,7 +61,9 @@ struct LastCpu(String);
 
 impl LastCpu {
     fn find() -> Option<Self> {
-        let online = fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+        let online = SysRoot::live()
+            .read("/sys/devices/system/cpu/online")
+            .ok()?;
         let last = online.trim().rsplit([',', '-']).next()?.to_owned();
         let path = format!("/sys/devices/system/cpu/cpu{last}/online");
         (last != "0" && Path::new(&path).exists()).then_some(Self(path))
@@ -69,8 +72,9 @@ impl LastCpu {
 
 impl Drop for LastCpu {
     fn drop(&mut self) {
-        if fs::read_to_string(&self.0).is_ok_and(|now| now.trim() != "1") {
-            fs::write(&self.0, "1").unwrap();
+        let sys = SysRoot::live();
+        if sys.read(&self.0).is_ok_and(|now| now != "1") {
+            sys.write(&self.0, "1").unwrap();
         }
     }
 }
@@ -86,7 +90,7 @@ fn a_cpu_that_goes_offline_loses_no_event_and_the_kernels_stopper_is_called_so()
         return;
     };
     assert!(seen.strikes > 0);
-    assert_eq!(fs::read_to_string(&last.0).unwrap().trim(), "1");
+    assert_eq!(SysRoot::live().read(&last.0).unwrap(), "1");
     assert_eq!(seen.thread["cycles"], 399);
     let checks = seen.record["checks"].as_array().unwrap();
     let lost = checks.iter().find(|check| check["id"] == "lost-events");
