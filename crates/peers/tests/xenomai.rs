@@ -14,7 +14,7 @@ use punctual_peers::{Format, ImportError, Imported, Labels, NoSamples, detect, i
 
 fn golden(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    fs::read_to_string(path.join(name)).unwrap()
+    String::from_utf8(fs::read(path.join(name)).unwrap()).unwrap()
 }
 
 fn read(text: &str) -> Result<Imported, ImportError> {

@@ -215,10 +215,8 @@ mod tests {
     #[test]
     fn two_namespaces_reach_each_other_and_this_one_stays_as_it_was() {
         let interfaces = || {
-            std::fs::read_to_string("/proc/net/dev")
-                .unwrap()
-                .lines()
-                .count()
+            let sys = crate::SysRoot::live();
+            sys.read("/proc/net/dev").unwrap().lines().count()
         };
         let before = (
             interfaces(),

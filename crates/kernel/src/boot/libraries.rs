@@ -174,7 +174,7 @@ mod tests {
             Some((fs::read(place).ok()?, place.to_owned()))
         });
         let found: BTreeMap<String, PathBuf> = found.unwrap().into_iter().collect();
-        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let maps = SysRoot::live().read("/proc/self/maps").unwrap();
         for (name, place) in &found {
             // The loader itself and the libraries are mapped from the same files.
             let real = fs::canonicalize(place).unwrap();
