@@ -61,7 +61,7 @@ pub enum OneShotError {
         /// How it failed.
         how: String,
     },
-    /// Something is there already, which is not ours.
+    /// Something already exists, which is not ours.
     #[error("{path} already exists")]
     Foreign {
         /// Where.
