@@ -27,7 +27,7 @@ pub enum TasksAction {
 #[command(after_help = CHECK_EXIT)]
 pub struct TasksCheckArgs {
     /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,
-    /// earliest-deadline-first)
+    /// earliest-deadline-first, ext-rate-monotonic, ext-earliest-deadline-first)
     #[arg(value_name = "SET", value_parser = path())]
     pub set: PathBuf,
 
