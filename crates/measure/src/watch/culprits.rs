@@ -83,17 +83,7 @@ pub(super) fn culprits(
         let late = spent_late.get(&cause).copied().unwrap_or(0);
         all.saturating_sub(late) as f64 / in_time
     };
-    let mut shares: FxHashMap<Cause, Share> = FxHashMap::default();
-    for long in &longs {
-        for (cause, ns) in &long.parts {
-            let share = shares.entry(*cause).or_default();
-            let excess = *ns as f64 - usual(*cause);
-            share.total += ns;
-            share.worst = share.worst.max(*ns);
-            share.cycles += u64::from(excess > 0.0 && *ns as f64 > 1.5 * usual(*cause));
-            share.saved += u64::from(long.response as f64 - excess <= late.limit_ns as f64);
-        }
-    }
+    let shares = shares(longs.clone(), late.limit_ns, usual);
     // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.
     let median = tally.responses.histogram().quantile(0.5).unwrap_or(0);
     let period = tally.basis.and_then(|basis| basis.period);
@@ -151,6 +141,46 @@ pub(super) fn culprits(
         culprit
     });
     found.collect()
+}
+
+/// Returns what each cause has of the late cycles `longs`, where cycles in time spend `usual` on it.
+///
+/// A cycle that begins late because the one before had not ended ([`Cause::Earlier`]) would have begun earlier without what made that
+/// one longer: who is to blame there is so here too, as far as that delay goes.
+#[expect(clippy::cast_precision_loss, reason = "times within days")]
+fn shares(
+    mut longs: Vec<&Long>,
+    limit: u64,
+    usual: impl Fn(Cause) -> f64,
+) -> FxHashMap<Cause, Share> {
+    longs.sort_unstable_by_key(|long| long.number);
+    let mut shares: FxHashMap<Cause, Share> = FxHashMap::default();
+    let mut before: Option<(u64, FxHashMap<Cause, f64>)> = None;
+    for long in longs {
+        let mut excesses: FxHashMap<Cause, f64> = FxHashMap::default();
+        for (cause, ns) in &long.parts {
+            let usual = usual(*cause);
+            let share = shares.entry(*cause).or_default();
+            share.total += ns;
+            share.worst = share.worst.max(*ns);
+            share.cycles += u64::from(*ns as f64 > 1.5 * usual);
+            excesses.insert(*cause, (*ns as f64 - usual).max(0.0));
+        }
+        let is_next = |(number, _): &(u64, _)| number + 1 == long.number;
+        if let Some((_, causes)) = before.filter(is_next)
+            && let Some(delay) = excesses.remove(&Cause::Earlier)
+        {
+            for (cause, excess) in causes {
+                *excesses.entry(cause).or_default() += excess.min(delay);
+            }
+        }
+        for (cause, excess) in &excesses {
+            let is_saved = long.response as f64 - excess <= limit as f64;
+            shares.entry(*cause).or_default().saved += u64::from(is_saved);
+        }
+        before = Some((long.number, excesses));
+    }
+    shares
 }
 
 /// Adds up what cycles spent on each cause.

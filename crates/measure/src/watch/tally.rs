@@ -38,7 +38,7 @@ const STEPS: u32 = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Long {
     pub(super) response: u64,
-    number: u64,
+    pub(super) number: u64,
     pub(super) phases: [u64; Phase::ALL.len()],
     pub(super) parts: Vec<(Cause, u64)>,
     /// Where the thread was, by causes.

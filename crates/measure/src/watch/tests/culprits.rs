@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Who is named for late cycles.
+
+use super::*;
+
+#[test]
+fn a_loop_that_nobody_disturbs_has_no_culprit() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        normal(trace, release, NOBODY)
+    });
+    let thread = trace.watched();
+    assert_eq!((thread.cycles, thread.timed_releases), (99, 99));
+    assert_eq!(thread.period_ns.unwrap().get(), PERIOD);
+    assert!(thread.culprits.is_empty(), "{:#?}", thread.culprits);
+    assert_eq!(thread.late.rule, "p99");
+    let mean = |phase: &str| {
+        thread
+            .phases
+            .iter()
+            .find(|p| p.phase == phase)
+            .unwrap()
+            .mean_ns
+    };
+    // The interrupt takes 1 µs, 0.2 µs more make it runnable, 1.8 µs more let it run, and it goes to sleep at 100 µs.
+    assert_eq!(
+        (mean("timer"), mean("wake-up"), mean("running")),
+        (1_200.0, 1_800.0, 97_000.0)
+    );
+}
+
+#[test]
+fn whoever_has_the_cpu_by_right_is_the_culprit() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.wake(release - 10 * US, OTHER, FIFO_90, "hog");
+        trace.switch(release - 9 * US, 0, OTHER, FIFO_90, "hog");
+        trace.expire(release + US);
+        trace.run(release + 1_500 * US, SLEEPS);
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(first(&thread), ("task", "hog (real-time 90)", 1));
+    assert_eq!(thread.late.count, 1);
+    assert_eq!(thread.culprits[0].worst_ns, 1_500 * US - 1_400);
+}
+
+#[test]
+fn a_lower_thread_that_was_there_before_could_not_be_preempted() {
+    let mut trace = Trace::new();
+    let low = (OTHER, NICE_0, "writer");
+    with_strike(&mut trace, low, |trace, release| {
+        trace.expire(release + US);
+        trace.run(release + 1_200 * US, READY);
+        release + 1_300 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(
+        first(&thread),
+        (
+            "unpreemptible",
+            "writer (nice 0), which the kernel could not preempt",
+            1
+        )
+    );
+}
+
+#[test]
+fn a_lower_real_time_thread_has_the_cpu_by_no_right() {
+    let mut trace = Trace::new();
+    let low = (OTHER, FIFO_10, "writer");
+    with_strike(&mut trace, low, |trace, release| {
+        trace.expire(release + US);
+        trace.run(release + 1_200 * US, READY);
+        release + 1_300 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(
+        first(&thread),
+        (
+            "unpreemptible",
+            "writer (real-time 10), which the kernel could not preempt",
+            1
+        )
+    );
+}
+
+#[test]
+fn a_lower_thread_that_is_chosen_in_its_place_is_the_schedulers_doing() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.expire(release + US);
+        trace.run(release + 3 * US, 0);
+        // In the middle of its work the budget of real-time threads is spent.
+        trace.switch(release + 50 * US, READY, OTHER, NICE_0, "writer");
+        trace.switch(release + 1_500 * US, READY, LOOP, FIFO_80, "loop");
+        release + 1_550 * US
+    });
+    let thread = trace.watched();
+    let (kind, _, saved) = first(&thread);
+    assert_eq!((kind, saved), ("throttling", 1));
+}
+
+#[test]
+fn a_late_interrupt_of_an_idle_cpu_comes_from_outside() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.expire(release + 1_100 * US);
+        trace.run(release + 1_103 * US, 0);
+        release + 1_200 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(first(&thread).0, "outside");
+    let mut trace = Trace::new();
+    let low = (OTHER, NICE_0, "writer");
+    with_strike(&mut trace, low, |trace, release| {
+        trace.expire(release + 1_100 * US);
+        trace.run(release + 1_103 * US, READY);
+        release + 1_200 * US
+    });
+    // While another has the CPU nobody can tell: it may have had interrupts off.
+    let thread = trace.watched();
+    assert_eq!(
+        first(&thread),
+        (
+            "masked",
+            "writer (nice 0) with interrupts off, or a late interrupt",
+            1
+        )
+    );
+}
+
+#[test]
+fn who_keeps_the_holder_of_a_lock_from_running_is_the_culprit() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        // The holder has the lock, and is preempted by one between it and the loop.
+        trace.switch(release - 500 * US, 0, HOLDER, FIFO_10, "holder");
+        trace.switch(release - 400 * US, READY, OTHER, 49, "middle");
+        trace.expire(release + US);
+        trace.run(release + 3 * US, READY);
+        trace.at(
+            release + 10 * US,
+            What::Enter {
+                call: FUTEX,
+                args: [0xbeef, 0, 0],
+            },
+        );
+        trace.switch(release + 11 * US, SLEEPS, OTHER, 49, "middle");
+        trace.switch(release + 1_500 * US, SLEEPS, HOLDER, FIFO_10, "holder");
+        trace.wake(release + 1_600 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release + 1_601 * US, READY, LOOP, FIFO_80, "loop");
+        trace.at(release + 1_602 * US, What::Exit);
+        release + 1_700 * US
+    });
+    let thread = trace.watched();
+    let (kind, what, saved) = first(&thread);
+    assert_eq!((kind, saved), ("lock-chain", 1));
+    assert_eq!(
+        what,
+        "middle (real-time 50), which kept holder from running, which held a lock"
+    );
+    let second = &thread.culprits[1];
+    assert_eq!((second.kind.as_str(), second.worst_ns), ("lock", 100 * US));
+}
+
+#[test]
+fn what_the_loop_does_itself_is_its_own_fault() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.expire(release + US);
+        trace.run(release + 3 * US, 0);
+        // Eleven hundred pages, one fault after the other.
+        for fault in 0..1_100 {
+            trace.at(release + (50 + fault) * US, What::Fault);
+        }
+        release + 1_200 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(first(&thread), ("page-fault", "page faults of its own", 1));
+    assert_eq!(thread.page_faults, 1_100);
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.expire(release + US);
+        trace.run(release + 3 * US, 0);
+        // Somebody on another CPU sends the signal.
+        let name = trace.replay.names.keep(b"debugger");
+        trace.on_cpu(
+            1,
+            release + 40 * US,
+            OTHER,
+            What::Renamed { tid: OTHER, name },
+        );
+        let signal = What::Signal {
+            signal: 19,
+            tid: LOOP,
+        };
+        trace.on_cpu(1, release + 49 * US, OTHER, signal);
+        trace.switch(release + 50 * US, STOPPED, IDLE, NICE_0, "swapper/0");
+        trace.wake(release + 1_500 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release + 1_501 * US, 0, LOOP, FIFO_80, "loop");
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(
+        first(&thread),
+        (
+            "stopped",
+            "a signal from debugger (nice 0) that stopped it",
+            1
+        )
+    );
+}
+
+#[test]
+fn a_cycle_that_waits_for_the_one_before_has_the_same_culprit() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.wake(release - 10 * US, OTHER, FIFO_90, "hog");
+        trace.switch(release - 9 * US, 0, OTHER, FIFO_90, "hog");
+        trace.expire(release + US);
+        // Three releases pass.
+        trace.run(release + 3_500 * US, SLEEPS);
+        release + 3_600 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(first(&thread).1, "hog (real-time 90)");
+    assert!(thread.late.count >= 2, "{:#?}", thread.late);
+    assert_eq!(thread.culprits[0].saved, thread.late.count);
+}
+
+#[test]
+fn a_late_start_is_the_fault_of_what_made_the_cycle_before_late() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.wake(release - 10 * US, OTHER, FIFO_90, "hog");
+        trace.switch(release - 9 * US, 0, OTHER, FIFO_90, "hog");
+        trace.expire(release + US);
+        // It works for longer than the next release, which finds it at that.
+        trace.run(release + 960 * US, SLEEPS);
+        release + 1_920 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(thread.late.count, 2);
+    assert_eq!(first(&thread), ("task", "hog (real-time 90)", 2));
+    let earlier = thread.culprits.iter().find(|c| c.kind == "earlier-cycle");
+    assert_eq!(earlier.map(|c| (c.cycles, c.saved)), Some((1, 0)));
+}
+
+#[test]
+fn what_a_kernel_worker_does_is_its_name() {
+    let mut trace = Trace::new();
+    let symbols = |address| match address {
+        7 => Some("hrtimer_wakeup".to_owned()),
+        8 => Some("flush_to_ldisc".to_owned()),
+        _ => None,
+    };
+    trace.replay = Replay::new(1, true, 10, Arc::new(symbols));
+    trace.replay.watch(LOOP, LOOP, b"loop");
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.switch(release - 9 * US, 0, OTHER, NICE_0, "kworker/0:1");
+        trace.at(release - 8 * US, What::WorkStart { function: 8 });
+        trace.expire(release + US);
+        trace.run(release + 1_500 * US, READY);
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    let (kind, what, saved) = first(&thread);
+    assert_eq!((kind, saved), ("unpreemptible", 1));
+    assert!(
+        what.starts_with("flush_to_ldisc (kernel worker) (nice 0)"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_thread_that_is_moved_while_it_runs_waits_for_the_move_and_a_stopped_machine_is_told_apart() {
+    let strike = |moves: bool| {
+        let mut trace = Trace::new();
+        // Somebody of a lower priority has the other CPU.
+        let name = trace.replay.names.keep(b"mover");
+        trace.on_cpu(1, 0, HOLDER, What::Renamed { tid: HOLDER, name });
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            trace.expire(release + US);
+            trace.run(release + 3 * US, 0);
+            trace.switch(release + 50 * US, READY, OTHER, 0, "migration/0");
+            if moves {
+                trace.at(release + 60 * US, What::Migrated { tid: LOOP, to: 1 });
+                let next_name = trace.replay.names.keep(b"loop");
+                trace.on_cpu(
+                    1,
+                    release + 1_500 * US,
+                    HOLDER,
+                    What::Switch {
+                        prev_state: READY,
+                        next: LOOP,
+                        next_prio: FIFO_80,
+                        next_name,
+                    },
+                );
+                // It comes back by itself, at its next wait.
+                trace.switch(release + 1_510 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
+                let next_name = trace.replay.names.keep(b"mover");
+                trace.on_cpu(
+                    1,
+                    release + 1_520 * US,
+                    LOOP,
+                    What::Switch {
+                        prev_state: READY,
+                        next: HOLDER,
+                        next_prio: FIFO_10,
+                        next_name,
+                    },
+                );
+                trace.at(release + 1_530 * US, What::Migrated { tid: LOOP, to: 0 });
+                trace.switch(release + 1_540 * US, 0, LOOP, FIFO_80, "loop");
+            } else {
+                trace.switch(release + 1_500 * US, SLEEPS, LOOP, FIFO_80, "loop");
+            }
+            release + 1_600 * US
+        });
+        trace
+    };
+    let moved = strike(true).watcher(&["loop"], Matters::OfThePeriod);
+    let (n, thread, tally) = moved.shown().next().unwrap();
+    let moved = moved.watched_thread(n, thread, tally);
+    assert_eq!(moved.culprits[0].kind, "migration", "{:#?}", moved.culprits);
+    assert_eq!(moved.culprits[0].saved, 1);
+    let stopped = strike(false).watched();
+    let (kind, what, saved) = first(&stopped);
+    assert_eq!((kind, saved), ("task", 1));
+    assert!(
+        what.starts_with("migration/0, the kernel's CPU stopper"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_holder_that_waits_for_the_lock_of_another_is_not_the_last_of_the_chain() {
+    const LAST: Tid = 400;
+    let mut trace = Trace::new();
+    trace.replay.watch(HOLDER, LOOP, b"holder");
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        // The holder waits for a lock of a third thread, which works on the other CPU.
+        trace.switch(release - 500 * US, 0, HOLDER, FIFO_10, "holder");
+        let args = [0xfade, 0, 0];
+        trace.at(release - 490 * US, What::Enter { call: FUTEX, args });
+        trace.switch(release - 480 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
+        let next_name = trace.replay.names.keep(b"last");
+        let begins = What::Switch {
+            prev_state: 0,
+            next: LAST,
+            next_prio: NICE_0,
+            next_name,
+        };
+        trace.on_cpu(1, release - 470 * US, IDLE, begins);
+        trace.expire(release + US);
+        trace.run(release + 3 * US, 0);
+        let args = [0xbeef, 0, 0];
+        trace.at(release + 10 * US, What::Enter { call: FUTEX, args });
+        trace.switch(release + 11 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
+        let name = trace.replay.names.keep(b"holder");
+        let waking = What::Waking {
+            tid: HOLDER,
+            prio: FIFO_10,
+            name,
+            cpu: 0,
+        };
+        trace.on_cpu(1, release + 1_500 * US, LAST, waking);
+        trace.switch(release + 1_501 * US, 0, HOLDER, FIFO_10, "holder");
+        trace.at(release + 1_502 * US, What::Exit);
+        trace.wake(release + 1_520 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release + 1_521 * US, READY, LOOP, FIFO_80, "loop");
+        trace.at(release + 1_522 * US, What::Exit);
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    let (kind, what, saved) = first(&thread);
+    assert_eq!((kind, saved), ("lock", 1), "{:#?}", thread.culprits);
+    assert!(what.starts_with("last ("), "{what}");
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Traces with gaps, pieces, and clocks that are set.
+
+use super::*;
+
+#[test]
+fn time_of_a_cpu_of_which_nothing_is_known_is_not_accounted_for() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        // The timer expires on a CPU without an event so far.
+        let at = release + 1_100 * US;
+        let entry = What::TimerEntry {
+            timer: 0xf00,
+            function: 7,
+            now: at,
+        };
+        trace.on_cpu(1, at, IDLE, entry);
+        trace.on_cpu(1, at + 300, IDLE, What::TimerExit);
+        trace.wake(at + 400, LOOP, FIFO_80, "loop");
+        trace.run(release + 1_103 * US, 0);
+        release + 1_200 * US
+    });
+    let watcher = trace.watcher(&["loop"], Matters::OfThePeriod);
+    let (n, thread, tally) = watcher.shown().next().unwrap();
+    assert_eq!(tally.unclear, 1);
+    let thread = watcher.watched_thread(n, thread, tally);
+    assert_eq!(first(&thread), ("unknown", "nothing that was recorded", 1));
+    let longest = |phase: &str| {
+        let found = thread.phases.iter().find(|p| p.phase == phase);
+        found.unwrap().max_ns
+    };
+    assert_eq!(longest("unaccounted"), 1_100 * US);
+    // The next cycle's timer is late too, because the loop set it late.
+    assert!(longest("timer") < 1_000 * US, "{:#?}", thread.phases);
+}
+
+#[test]
+fn a_timer_of_another_clock_and_a_switch_that_was_not_recorded_change_nothing() {
+    let mut plain = Trace::new();
+    with_strike(&mut plain, NOBODY, |trace, release| {
+        normal(trace, release, NOBODY)
+    });
+    let plain = plain.watched();
+    let mut shifted = Trace::new();
+    shifted.clock_off = 1_700_000_000_000_000_000;
+    with_strike(&mut shifted, NOBODY, |trace, release| {
+        normal(trace, release, NOBODY)
+    });
+    let shifted = shifted.watched();
+    // That clock is read as the interrupt begins.
+    let off = |of: &WatchedThread| of.worst[0].response_ns;
+    assert!(off(&shifted).abs_diff(off(&plain)) <= 100);
+    let mut missing = Trace::new();
+    with_strike(&mut missing, NOBODY, |trace, release| {
+        normal(trace, release, NOBODY)
+    });
+    // Some kernels do not record switches out of idle.
+    missing
+        .events
+        .retain(|event| event.pid != IDLE || !matches!(event.what, What::Switch { .. }));
+    let missing = missing.watched();
+    assert_eq!((missing.cycles, missing.culprits.len()), (99, 0));
+    assert!(off(&missing).abs_diff(off(&plain)) <= 200);
+}
+
+#[test]
+fn a_clock_that_is_set_while_the_loop_sleeps_moves_no_release() {
+    const HOUR: u64 = 3_600_000_000_000;
+    for forward in [true, false] {
+        let mut trace = Trace::new();
+        trace.clock_off = 1_700_000_000_000_000_000;
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            // The timer was set by the old clock, and expires by the new one.
+            match forward {
+                true => trace.clock_off += HOUR,
+                false => trace.clock_off -= HOUR,
+            }
+            normal(trace, release, NOBODY)
+        });
+        let thread = trace.watched();
+        assert_eq!(thread.cycles, 99);
+        let longest = thread.worst[0].response_ns;
+        assert!(longest <= 100 * US, "{forward}: {longest}");
+    }
+}
+
+/// Whatever the trace says, and however it is damaged, nothing panics and nothing is made of nothing.
+#[test]
+fn a_trace_in_pieces_is_no_defect() {
+    for gap in 2..40 {
+        let mut trace = Trace::new();
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            normal(trace, release, NOBODY)
+        });
+        let mut n = 0;
+        trace.events.retain(|_| {
+            n += 1;
+            n % gap != 0
+        });
+        let watcher = trace.watcher(&[], Matters::OfTheMedian);
+        for (n, thread, tally) in watcher.shown() {
+            let seen = watcher.watched_thread(n, thread, tally);
+            for cycle in &seen.worst {
+                let sum: u64 = cycle.pieces.iter().map(|p| p.to_ns - p.from_ns).sum();
+                assert_eq!(
+                    sum + cycle.left_out_ns,
+                    cycle.response_ns,
+                    "every {gap}th: {cycle:#?}"
+                );
+            }
+        }
+    }
+}
