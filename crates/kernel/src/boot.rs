@@ -13,6 +13,7 @@ mod libraries;
 mod log;
 mod machine;
 mod program;
+mod unpacked;
 
 pub use architecture::Architecture;
 pub use archive::{Archive, Node};

@@ -87,6 +87,10 @@ pub struct Guest {
     /// What it ran. Absent in runs of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<GuestAgent>,
+    /// Whether the kernel was unpacked before the guest began, which spares an emulated one half of its start, and moves
+    /// what comes after it. Absent where not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpacked: bool,
 }
 
 impl Guest {

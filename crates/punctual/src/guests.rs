@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::{
-    Architecture, Boot, BootError, Booted, Design, Image, Initramfs, Machine, tail,
+    Architecture, Boot, BootError, Booted, Compression, Design, Image, Initramfs, Machine, tail,
 };
 use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
 use punctual_model::{GuestAgent, Nanos};
@@ -71,7 +71,7 @@ impl Host {
     /// Finds QEMU for `architecture`, and packs what guests run.
     pub(crate) fn of(architecture: Architecture) -> Result<Self, CliError> {
         let agent = Agent::of(architecture)?;
-        let packed = agent.initramfs().pack(agent.compression());
+        let packed = agent.initramfs().pack(Compression::None);
         Ok(Self {
             architecture,
             qemu: qemu(architecture),

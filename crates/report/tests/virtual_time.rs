@@ -36,6 +36,7 @@ fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
             nodes: None,
             seed: u64::from(block),
             agent: None,
+            unpacked: false,
         });
         RunInput {
             record,

@@ -21,6 +21,7 @@ fn cell(values: &[(f64, u64)]) -> LatencyCell {
             nodes: None,
             seed,
             agent: None,
+            unpacked: false,
         });
         record.total.mean_ns = Some(*mean_ns);
         record.total.max_ns = Some(*max_ns);

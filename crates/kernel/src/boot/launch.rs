@@ -10,6 +10,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,11 @@ use punctual_sys::child::{Bounds, TiedChild};
 use punctual_sys::memory::SharedMemory;
 use thiserror::Error;
 
+use super::architecture::Architecture;
 use super::image::Image;
 use super::log::{self, Log};
-use super::machine::{Design, Files};
+use super::machine::{Design, Files, Machine};
+use super::unpacked;
 use crate::guest::Stage;
 
 /// Time between two looks at a guest.
@@ -55,6 +58,8 @@ pub struct Boot<'a> {
 /// A guest that has ended by itself.
 #[derive(Clone, Debug)]
 pub struct Booted {
+    /// Whether the kernel was unpacked before the guest began, and not by it.
+    pub unpacked: bool,
     /// What the kernel logged.
     pub console: Vec<u8>,
     /// What came on the second serial port.
@@ -183,13 +188,17 @@ impl Boot<'_> {
             path: self.kernel.to_owned(),
             source,
         })?;
+        let unpacked = self.unpacked(stop);
+        let packed = || self.kernel.to_string_lossy().into_owned();
         let memory = || io("take memory for the guest's files");
         let initramfs = SharedMemory::filled("initramfs", self.initramfs).map_err(memory())?;
         let console = SharedMemory::filled("console", &[]).map_err(memory())?;
         let results = SharedMemory::filled("results", &[]).map_err(memory())?;
         let said = SharedMemory::filled("qemu", &[]).map_err(memory())?;
         let files = Files {
-            kernel: &self.kernel.to_string_lossy(),
+            kernel: &unpacked
+                .as_ref()
+                .map_or_else(packed, |kernel| kernel.path()),
             initramfs: &initramfs.path(),
             console: &console.path(),
             results: &results.path(),
@@ -290,10 +299,18 @@ impl Boot<'_> {
             .map_err(io("read the guest's results"))?;
         Ok(Booted {
             first_result: first_result.or_else(|| (!results.is_empty()).then_some(took)),
+            unpacked: unpacked.is_some(),
             console,
             results,
             took,
         })
+    }
+
+    /// The kernel without what unpacks it, where that would be emulated.
+    fn unpacked(&self, stop: &AtomicBool) -> Option<Arc<SharedMemory>> {
+        let is_emulated = self.design.machine != Machine::Kvm;
+        let is_x86 = self.design.architecture == Architecture::X86_64;
+        (is_emulated && is_x86).then(|| unpacked::kernel(self.kernel, stop))?
     }
 }
 

@@ -10,7 +10,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_kernel::boot::{Architecture, Compression, Initramfs, Program};
+use punctual_kernel::boot::{Architecture, Initramfs, Program};
 use punctual_model::{AgentKind, GuestAgent};
 use punctual_sys::SysRoot;
 
@@ -70,15 +70,6 @@ impl Agent {
     /// Begins an initial RAM file system with it.
     pub(crate) fn initramfs(&self) -> Initramfs {
         Initramfs::with_init(&self.program)
-    }
-
-    /// Returns how guests that measure get it: unpacking costs instructions, before the first sample. Of the small one they
-    /// are few, of the whole one more than copying it.
-    pub(crate) const fn compression(&self) -> Compression {
-        match self.kind {
-            AgentKind::Small => Compression::Gzip,
-            AgentKind::Whole => Compression::None,
-        }
     }
 
     /// Describes it for records.

@@ -39,7 +39,10 @@ pub(crate) fn record(
     let checks = run_checks(&visit.answer, answer, design, target.asked_model());
     record.checks.extend(checks);
     record.valid = record.checks.iter().all(Check::passed);
-    record.guest = Some(guest(target, design, agent));
+    record.guest = Some(Guest {
+        unpacked: visit.booted.unpacked,
+        ..guest(target, design, agent)
+    });
     if record.is_virtual() {
         // Lists show tags; the figures of an export must not lose it either.
         record.tags.insert("time".to_owned(), "virtual".to_owned());
@@ -80,5 +83,6 @@ fn guest(target: &GuestTarget, design: &Design, agent: GuestAgent) -> Guest {
         nodes: (design.nodes > 1).then_some(design.nodes),
         seed: design.seed,
         agent: Some(agent),
+        unpacked: false,
     }
 }

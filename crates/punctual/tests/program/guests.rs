@@ -523,5 +523,10 @@ fn the_initial_ram_file_system_of_a_guest_that_measures_is_below_3_mb() {
         return machine::skip("agent", "built without the agent of guests: make agent");
     }
     assert!(said.contains("agent small "), "{said}");
-    assert!(size < 3_000_000 && size < large, "{size}, {large}");
+    // Where the agent that users get is not built, it is one that compiles in a third of the time, and is larger.
+    let most = match machine::required("agent") {
+        true => 3_000_000,
+        false => 3_300_000,
+    };
+    assert!(size < most && size < large, "{size}, {large}");
 }

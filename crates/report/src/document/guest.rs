@@ -72,8 +72,13 @@ pub(crate) fn said_of(guest: &Guest) -> String {
     let nodes = guest.nodes.map_or_else(String::new, |nodes| {
         format!(" in {nodes} nodes (topology only: memory of all nodes is equally far)")
     });
+    let unpacked = if guest.unpacked {
+        ", unpacked before it began"
+    } else {
+        ""
+    };
     format!(
-        "{}; {time}; {} CPU, {} MB{nodes}, seed {}{agent}; {}",
+        "{}{unpacked}; {time}; {} CPU, {} MB{nodes}, seed {}{agent}; {}",
         guest.kernel,
         guest.cpus,
         guest.memory_bytes >> 20,

@@ -402,6 +402,7 @@ fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_al
         nodes: None,
         seed: 1,
         agent: None,
+        unpacked: false,
     });
     let document = document(vec![item]);
     let answer = &document.answers[0];

@@ -21,7 +21,7 @@ const LONGEST: usize = 48;
 type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
 
 /// Facts that change latency, the strongest first.
-const LATENCY: [Fact; 34] = [
+const LATENCY: [Fact; 35] = [
     ("machine", |run| run.host.hostname.clone()),
     ("CPU model", |run| run.host.cpu_model.clone()),
     ("board", |run| run.host.board.clone()),
@@ -128,6 +128,15 @@ const LATENCY: [Fact; 34] = [
         let guest = run.guest.as_ref()?;
         let agent = guest.agent.as_ref().map(ToString::to_string);
         Some(agent.unwrap_or_else(|| "not recorded".to_owned()))
+    }),
+    ("guest's kernel", |run| {
+        let unpacked = run.guest.as_ref()?.unpacked;
+        let how = if unpacked {
+            "unpacked before it began"
+        } else {
+            "unpacked by itself"
+        };
+        Some(how.to_owned())
     }),
 ];
 
