@@ -93,7 +93,10 @@ pub fn pack<'a>(
 /// [`ArchiveError::Member`] for what no archive of runs has; [`ArchiveError::Stream`] if it is cut short;
 /// [`ArchiveError::Path`] with `ENOSPC` if there is no room.
 pub fn unpack(archive: impl Read, into: &Dir) -> Result<Vec<PathBuf>, ArchiveError> {
-    let mut archive = Archive::new(archive);
+    let mut archive = Archive::new(Source {
+        from: archive,
+        at_end: false,
+    });
     // Raw: names longer than a header, sparse files and the like are members that we do not know.
     let entries = archive.entries().map_err(ArchiveError::Stream)?.raw(true);
     let mut files: BTreeMap<Uuid, usize> = BTreeMap::new();
@@ -140,10 +143,28 @@ pub fn unpack(archive: impl Read, into: &Dir) -> Result<Vec<PathBuf>, ArchiveErr
     if files.is_empty() {
         return Err(ArchiveError::Empty);
     }
+    // Empty blocks are the end of an archive; one that is cut off behind a member has none, and may lack runs.
+    if archive.into_inner().at_end {
+        return Err(ArchiveError::Stream(io::ErrorKind::UnexpectedEof.into()));
+    }
     Ok(files
         .keys()
         .map(|id| into.path().join(id.to_string()))
         .collect())
+}
+
+/// Bytes of an archive, and whether somebody has asked for more than there are.
+struct Source<R> {
+    from: R,
+    at_end: bool,
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.at_end |= read == 0 && !buffer.is_empty();
+        Ok(read)
+    }
 }
 
 /// Whether bytes begin as a tar archive does: with a header that says `ustar`.
@@ -270,6 +291,12 @@ mod tests {
         let name = format!("{ID}/run.json");
         let cut = archive(name.as_bytes(), EntryType::Regular, 9_000, b"{}");
         assert_eq!(unpacked(&cut).unwrap_err(), "the archive");
+        let whole = archive(name.as_bytes(), EntryType::Regular, 2, b"{}");
+        // One of the two empty blocks is enough for any reader.
+        for end in (0..1_536).step_by(256) {
+            unpacked(&whole[..end]).unwrap_err();
+        }
+        unpacked(&whole).unwrap();
         let vast = archive(name.as_bytes(), EntryType::Regular, RECORD_LIMIT + 1, b"");
         assert!(unpacked(&vast).unwrap_err().contains("larger"));
         let twice = archive(name.as_bytes(), EntryType::Regular, 2, b"{}");
