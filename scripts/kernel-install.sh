@@ -53,7 +53,15 @@ GRUB_CMDLINE_LINUX="console=ttyS0 init=/tell no_timer_check"
 GRUB_TERMINAL=console
 GRUB_DISABLE_OS_PROBER=true
 END
-printf '#!/bin/sh\nmount -t proc proc /proc\necho "RUNS $(uname -r)" > /dev/ttyS0\nsync\nsleep 1\necho b > /proc/sysrq-trigger\nsleep 60\n' > "$mnt/tell"
+cat > "$mnt/tell" <<'END'
+#!/bin/sh
+mount -t proc proc /proc
+echo "RUNS $(uname -r)" > /dev/ttyS0
+sync
+sleep 1
+echo b > /proc/sysrq-trigger
+sleep 60
+END
 chmod 755 "$mnt/tell"
 mkdir -p "$mnt/boot/grub"
 chroot "$mnt" grub-mkconfig -o /boot/grub/grub.cfg 2>&1 | tail -n 1
@@ -122,7 +130,7 @@ for round in $(seq "${ROUNDS:-8}"); do
     was=over
     kill -9 $! 2> /dev/null && was=killed
     wait $! 2> /dev/null || true
-    there=$(ls -A "$mnt/boot" "$mnt/usr/lib/modules" | grep -c -e "$new" -e punctual || true)
+    there=$(find "$mnt/boot" "$mnt/usr/lib/modules" -mindepth 1 -maxdepth 1 \( -name "*$new*" -o -name '*punctual*' \) | wc -l)
     if [ -e "$state/kernel-$new.json" ]; then quiet uninstall "$new" --yes || { cat "$work/said"; exit 1; }; fi
     printf 'round %s: %s with %s of its names there; after uninstall ' "$round" "$was" "$there"
     same

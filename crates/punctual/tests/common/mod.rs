@@ -44,28 +44,38 @@ pub(crate) const QUICK: [&str; 8] = [
 #[derive(Debug)]
 pub(crate) struct Home {
     dir: TempDir,
-    _turn: Turn,
+    turn: Option<Turn>,
 }
 
 impl Home {
     /// Makes a store beside which other tests may run.
     pub(crate) fn new() -> Self {
-        Self::with(Turn::beside_others())
+        Self::with(Some(Turn::beside_others()))
     }
 
     /// Makes a store of a test that must have the machine to itself, as far as our tests go.
     pub(crate) fn alone() -> Self {
-        Self::with(Turn::alone())
+        Self::with(Some(Turn::alone()))
     }
 
-    fn with(turn: Turn) -> Self {
+    /// Makes a store of a test that measures in guests alone, or computes: whoever runs alone does not notice it.
+    pub(crate) fn aside() -> Self {
+        Self::with(None)
+    }
+
+    /// Lets tests run that want to be alone: what is left only computes.
+    pub(crate) fn gives_way(&mut self) {
+        self.turn = None;
+    }
+
+    fn with(turn: Option<Turn>) -> Self {
         Self {
             dir: tempfile::Builder::new()
                 .prefix("punctual-test-")
                 .permissions(std::fs::Permissions::from_mode(0o755))
                 .tempdir()
                 .unwrap(),
-            _turn: turn,
+            turn,
         }
     }
 

@@ -46,7 +46,7 @@ fn runs(home: &Home) -> Vec<Value> {
 #[test]
 fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_virtual() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let path = home.dir().join("kernels.toml");
     let path = path.to_str().unwrap();
     fs::write(path, file(&images)).unwrap();
@@ -101,7 +101,7 @@ fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_
 
 #[test]
 fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
-    let home = Home::new();
+    let home = Home::aside();
     let images = Images {
         dynamic: "/none/stock".into(),
         rt: "/none/rt".into(),
@@ -143,7 +143,7 @@ fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
 fn guest_experiment_gives_the_same_samples_with_one_and_with_two_guests_at_a_time() {
     let Some(images) = images() else { return };
     let measured = |jobs: &str| {
-        let home = Home::new();
+        let home = Home::aside();
         let path = home.dir().join("kernels.toml");
         let raw = file(&images).replace("samples = 50", "samples = 50, raw = true");
         fs::write(&path, raw).unwrap();

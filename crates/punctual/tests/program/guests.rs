@@ -82,7 +82,7 @@ pub(crate) fn guests_of(parent: u32) -> Vec<u32> {
 #[test]
 fn guest_says_which_model_runs_and_another_one_is_refused() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let log = home.dir().join("log");
     let answer = boot(
         &home,
@@ -119,7 +119,7 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
 #[test]
 fn guest_is_ready_when_its_kernel_has_the_clock_source_that_it_keeps() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let image = images.dynamic.to_str().unwrap();
     let args = [
         "kernel",
@@ -157,7 +157,7 @@ fn package(home: &Home, image: &Path, release: &str) -> PathBuf {
 #[test]
 fn guest_images_of_the_store_are_found_by_their_names() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let package = package(&home, &images.rt, "1.2.3-test");
     run(&home, &["kernel", "fetch", package.to_str().unwrap()]).fine();
     let boot = self::boot(&home, Path::new("1.2.3-test"), &["--json"]);
@@ -184,7 +184,7 @@ fn guest_images_of_the_store_are_found_by_their_names() {
 #[test]
 fn guest_that_is_not_quiet_fails_a_check_that_names_what_ran() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let answer = boot(&home, &images.dynamic, &["--fault=busy", "--json"]);
     let found = answer.json();
     assert_eq!((answer.code(), &found["valid"]), (1, &Value::Bool(false)));
@@ -201,7 +201,7 @@ fn guest_that_is_not_quiet_fails_a_check_that_names_what_ran() {
 #[test]
 fn guest_that_panics_hangs_or_stops_is_an_error_with_its_last_lines() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     boot(&home, &images.dynamic, &["--fault=panic"]).error(
         1,
         &[
@@ -223,7 +223,7 @@ fn guest_that_panics_hangs_or_stops_is_an_error_with_its_last_lines() {
 #[test]
 fn guest_ends_with_the_program_however_that_ends() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     for signal in ["KILL", "TERM"] {
         let image = images.dynamic.to_str().unwrap();
         let args = ["kernel", "boot", image, "--virtual-time", "--fault=hang"];
@@ -252,7 +252,7 @@ fn guest_ends_with_the_program_however_that_ends() {
 #[test]
 fn guest_without_high_resolution_timers_makes_an_invalid_run_that_says_why() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!(
         "guest:{},virtual-time,append=highres=off",
         images.dynamic.display()
@@ -341,7 +341,7 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
 #[test]
 fn guest_threads_that_end_do_not_delay_those_of_a_lower_priority() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("--target=guest:{},virtual-time", images.rt.display());
     let threads = ["--threads=5", "--pin=none", "--priority-spread"];
     let rest = [
@@ -372,7 +372,7 @@ fn guest_threads_that_end_do_not_delay_those_of_a_lower_priority() {
 #[test]
 fn guest_has_the_loads_and_the_tracer_that_a_machine_has() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("--target=guest:{},virtual-time", images.rt.display());
     let common = [target.as_str(), "--json", "-q"];
     let args = ["measure", "wakeup", "--samples=100", "--interval=1ms"];
@@ -400,7 +400,7 @@ fn guest_has_the_loads_and_the_tracer_that_a_machine_has() {
 #[test]
 fn guest_measurements_that_make_no_run_say_why() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("guest:{},virtual-time", images.rt.display());
     let args = ["measure", "wakeup", "--cpus=7", "--target", &target];
     run(&home, &args).error(2, &["CPU 7 is not online"]);
@@ -410,7 +410,7 @@ fn guest_measurements_that_make_no_run_say_why() {
 #[test]
 fn a_measurement_in_a_guest_shows_how_far_it_is_on_a_terminal_and_to_prometheus() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let address = free_port();
     let args = format!(
         "measure wakeup --metrics {address} --interval=1ms --samples=3000 --target guest:{},virtual-time",
@@ -452,7 +452,7 @@ fn scrape(address: &str) -> std::io::Result<String> {
 
 #[test]
 fn guests_that_cannot_be_are_refused_before_anything_starts() {
-    let home = Home::new();
+    let home = Home::aside();
     let file = home.dir().join("image");
     // An ELF file for x86-64, which says nothing of its kernel.
     let mut elf = vec![0; 64];
@@ -505,7 +505,7 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
 
 #[test]
 fn the_initial_ram_file_system_of_a_guest_that_measures_is_below_3_mb() {
-    let home = Home::new();
+    let home = Home::aside();
     let out = home.dir().join("initramfs");
     let write = |option: &str| {
         let out = out.to_str().unwrap();

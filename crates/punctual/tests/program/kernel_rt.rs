@@ -100,7 +100,7 @@ fn a_source_with_preempt_rt_becomes_two_kernels_and_a_comparison() {
     if machine_images().is_none() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home, 12);
     let answer = rt(&home, "6.12", &tree, &["--json"]);
     let found = answer.fine().json();
@@ -156,7 +156,7 @@ fn a_source_with_preempt_rt_becomes_two_kernels_and_a_comparison() {
 
 #[test]
 fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home, 1);
     let series = home.dir().join("patches");
     fs::create_dir(&series).unwrap();
@@ -240,7 +240,7 @@ fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
 
 #[test]
 fn what_cannot_become_a_real_time_kernel_is_said_before_anything_is_built() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home, 1);
     let run = |args: &[&str]| home.run(["kernel", "rt"].iter().chain(args));
     run(&["6.1"])

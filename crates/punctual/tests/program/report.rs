@@ -393,7 +393,7 @@ fn the_page_works_in_a_browser() {
     let Some(python) = machine::python() else {
         return;
     };
-    let home = Home::new();
+    let mut home = Home::new();
     for (samples, name) in [
         (500, "a-1"),
         (500, "a-2"),
@@ -435,6 +435,7 @@ fn the_page_works_in_a_browser() {
     stored::vouch_for(&home.store());
     multiply(&home, 100, "many");
     make("many.html", &["many-*"]);
+    home.gives_way();
     let mut command = Command::new(python);
     command
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.py"))

@@ -48,7 +48,7 @@ fn arm64() -> Option<Arm64> {
 
 /// Samples of a wake-up run in a guest, as bytes.
 fn samples(arm64: &Arm64, image: &Path) -> (Vec<u8>, serde_json::Value) {
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("--target=guest:{},virtual-time", image.display());
     let args = [
         "measure",
@@ -93,7 +93,7 @@ fn arm64_guests_give_the_same_samples_twice_and_rt_is_another_kernel_than_stock(
 #[test]
 fn arm64_guests_have_the_phases_of_interrupts_that_their_kernel_can_show() {
     let Some(arm64) = arm64() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("--target=guest:{},virtual-time", arm64.rt.display());
     let mut command = home.command([
         "measure",
@@ -130,7 +130,7 @@ fn a_missing_agent_for_other_processors_is_named_with_what_to_do() {
     if std::env::consts::ARCH == "aarch64" {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let image = fake(&home);
     let args = ["kernel", "boot", image.to_str().unwrap(), "--virtual-time"];
     let mut command = home.command(args);
@@ -145,7 +145,7 @@ fn a_missing_agent_for_other_processors_is_named_with_what_to_do() {
 #[test]
 fn kernels_for_two_architectures_are_not_compared() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let image = fake(&home);
     let other = images.rt.to_str().unwrap();
     let args = [

@@ -17,7 +17,7 @@ use crate::schema::{assert_valid, schema};
 #[test]
 fn a_latency_test_shows_its_boots_and_what_they_gave() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let args = format!(
         "kernel latency-test a={} --model=none,full --idle --seeds=2 --samples=50 --jobs=1",
         images.dynamic.display()
@@ -42,7 +42,7 @@ fn a_latency_test_shows_its_boots_and_what_they_gave() {
 #[test]
 fn latency_test_gives_one_image_two_command_lines() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let image = images.rt.display();
     let args = [
         "kernel".to_owned(),
@@ -72,7 +72,7 @@ fn latency_test_gives_one_image_two_command_lines() {
 #[test]
 fn latency_test_orders_the_models() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let [file, junit] = ["result", "junit.xml"].map(|name| home.dir().join(name));
     let args = [
         "kernel".to_owned(),
@@ -150,7 +150,7 @@ fn runs_of(home: &Home) -> Vec<([u64; 3], String)> {
 fn guests_side_by_side_give_the_same_bytes_as_one_after_the_other() {
     let Some(images) = images() else { return };
     let measured = |jobs: &str| {
-        let home = Home::new();
+        let home = Home::aside();
         let file = home.dir().join("result");
         let [a, b] = [&images.dynamic, &images.rt].map(|image| image.display().to_string());
         let args = [
@@ -207,7 +207,7 @@ fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
         all.map(ToOwned::to_owned).chain(own).collect::<Vec<_>>()
     };
     let result = |home: &Home| fs::read(home.dir().join("result")).unwrap();
-    let (whole, cut) = (Home::new(), Home::new());
+    let (whole, cut) = (Home::aside(), Home::aside());
     finish(whole.command(args(&whole, &["--quiet"]))).fine();
     let running = Running::start(cut.command(args(&cut, &["--quiet"])));
     let done = || {
@@ -258,7 +258,7 @@ fn disturb(guest: u32) {
 #[test]
 fn latency_test_is_the_same_to_the_byte_whatever_disturbs_the_machine() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let output = |name: &str| home.dir().join(name);
     let command = |name: &str| {
         let args = [

@@ -30,7 +30,7 @@ fn the_same_scenario_in_virtual_time_has_the_same_ranking_to_the_byte() {
     let Some(images) = guests::images() else {
         return;
     };
-    let home = Home::new();
+    let home = Home::aside();
     let kernel = images.dynamic.to_str().unwrap();
     let (thread, record) = watched(&home, kernel, "higher-priority");
     let first = &thread["culprits"][0];
@@ -58,7 +58,7 @@ fn what_cannot_be_watched_in_a_guest_is_said_before_anything_boots() {
     let Some(images) = guests::images() else {
         return;
     };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("guest:{},virtual-time", images.dynamic.display());
     let watch = |rest: &[&str]| {
         let mut command = home.command(["watch", "--target", &target]);

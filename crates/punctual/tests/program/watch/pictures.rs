@@ -18,10 +18,11 @@ fn script(name: &str) -> std::path::PathBuf {
 
 #[test]
 fn pictures_and_traces_show_what_the_record_has() {
-    let home = Home::alone();
+    let mut home = Home::alone();
     let Some(seen) = super::watched(&home, "higher-priority", 300) else {
         return;
     };
+    home.gives_way();
     let dir = home.dir();
     let mut report = home.command(["report", "last", "-o"]);
     report.arg(dir.join("watched.html"));
