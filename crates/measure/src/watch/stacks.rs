@@ -250,6 +250,8 @@ fn trimmed(names: Vec<String>) -> Vec<String> {
     let is_entry = |name: &String| {
         name.starts_with("entry_")
             || name.starts_with("ret_from_")
+            // The calls of a watched thread come in through here because they are traced.
+            || name.starts_with("syscall_trace_")
             || name.starts_with("el0")
             || matches!(
                 name.as_str(),
@@ -537,6 +539,7 @@ mod tests {
             "schedule",
             "futex_wait_queue",
             "schedule_of_mine",
+            "syscall_trace_enter.constprop.0",
             "do_syscall_64",
             "entry_SYSCALL_64_after_hwframe",
         ];

@@ -160,7 +160,7 @@ fn guests_side_by_side_give_the_same_bytes_as_one_after_the_other() {
             format!("rt={b}"),
             "--load=fork".to_owned(),
             "--idle".to_owned(),
-            "--seeds=2".to_owned(),
+            "--seeds=1".to_owned(),
             "--samples=100".to_owned(),
             format!("--jobs={jobs}"),
             format!("--output={}", file.display()),
@@ -173,7 +173,7 @@ fn guests_side_by_side_give_the_same_bytes_as_one_after_the_other() {
     let (one, two) = (measured("1"), measured("2"));
     assert!(one.1 == two.1, "the results differ");
     let (runs, same) = (runs_of(&one.0), runs_of(&two.0));
-    assert_eq!((runs.len(), same.len()), (8, 8));
+    assert_eq!((runs.len(), same.len()), (4, 4));
     for ((place, id), (other_place, other)) in runs.iter().zip(&same) {
         assert_eq!(place, other_place);
         let files = samples(&one.0, id);
@@ -195,7 +195,7 @@ fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
             "kernel",
             "latency-test",
             "--idle",
-            "--seeds=3",
+            "--seeds=2",
             "--samples=50",
             "--jobs=1",
         ];
@@ -220,7 +220,7 @@ fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
     running.signal("KILL");
     drop(running);
     let before = done();
-    assert!(before < 3, "{before}");
+    assert!(before < 2, "{before}");
     let status = cut.run(["experiment", "status", "--json"]).json();
     let name = status["experiments"][0]["plan"]["name"].as_str().unwrap();
     cut.run(["experiment", "resume", name])
@@ -228,7 +228,7 @@ fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
     let resume = format!("--resume={name}");
     finish(cut.command(args(&cut, &["--load=fork", &resume]))).error(2, &["other options"]);
     finish(cut.command(args(&cut, &["--quiet", &resume]))).fine();
-    assert_eq!(done(), 3);
+    assert_eq!(done(), 2);
     assert!(result(&whole) == result(&cut), "the results differ");
 }
 
