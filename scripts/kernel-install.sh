@@ -139,15 +139,25 @@ say "the disk is full in the middle"
 "$punctual" kernel install "$deb" --yes --root "$mnt" > "$work/said" 2>&1 &
 until [ -e "$mnt/boot/initrd.img-$new.new" ] || ! kill -0 $! 2> /dev/null; do sleep 0.05; done
 dd if=/dev/zero of="$mnt/filler" bs=1M status=none 2> /dev/null || true
-wait $! && echo "exit status 0" || echo "exit status $?"
+if wait $!; then
+    echo "it was over before the disk was full: nothing is shown"
+    exit 1
+else
+    echo "exit status $?"
+fi
 tail -n 4 "$work/said"
 rm -f "$mnt/filler"
 [ ! -e "$state/kernel-$new.json" ] || run uninstall "$new" --yes
 same
 say "the disk is read-only"
 mount -o remount,ro "$mnt"
-run install "$deb" --yes --state "$work/state" | head -n 4 || true
+if run install "$deb" --yes --state "$work/state" > "$work/said" 2>&1; then
+    echo "it was not refused"
+    exit 1
+fi
+head -n 4 "$work/said"
 mount -o remount,rw "$mnt"
+grep -q 'mounted read-only' "$work/said"
 same
 say "installed as the default"
 run install "$deb" --default --yes | tail -n 2

@@ -50,7 +50,7 @@ impl Tracefs {
     /// # Errors
     ///
     /// [`TracefsError::Missing`] on a kernel without tracing, [`TracefsError::Denied`] without the
-    /// privilege, [`TracefsError::Open`] with what the kernel said otherwise.
+    /// privilege, [`TracefsError::Locked`] where lockdown forbids it, [`TracefsError::Open`] with what the kernel said otherwise.
     pub fn open(sys: &SysRoot) -> Result<Self, TracefsError> {
         for place in PLACES {
             if sys.exists(&format!("{place}/{LANDMARK}")) {
@@ -70,7 +70,9 @@ impl Tracefs {
         })?;
         let path = format!("/proc/self/fd/{}", detached.as_raw_fd());
         let root = SysRoot::of_kernel(path);
-        root.read(LANDMARK).map_err(TracefsError::Use)?;
+        if !root.exists(LANDMARK) {
+            return Err(TracefsError::Locked);
+        }
         Ok(Self {
             root,
             detached: Some(detached),
@@ -237,6 +239,11 @@ pub enum TracefsError {
     /// The privilege is missing.
     #[error("tracefs needs root (CAP_SYS_ADMIN)")]
     Denied,
+    /// Lockdown: the file system is there, and empty.
+    #[error(
+        "the kernel is locked down and its tracefs empty: boot with lockdown=none, where policy and secure boot allow it"
+    )]
+    Locked,
     /// The kernel refused.
     #[error("open tracefs, which is not mounted")]
     Open(#[source] io::Error),

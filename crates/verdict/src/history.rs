@@ -65,7 +65,8 @@ impl By {
         };
         let missing = match self {
             Self::Commit => "it has no tag `commit`",
-            _ => "its kernel is not recorded",
+            Self::Day => "its start is not recorded",
+            Self::Run | Self::Kernel => "its kernel is not recorded",
         };
         found.map(Some).ok_or_else(|| missing.to_owned())
     }

@@ -4,14 +4,13 @@
 //! A kernel that is installed to stay, and taken away again whole.
 //!
 //! Image, modules, configuration and System.map are copied. The initial RAM file system and the boot loader's entry are
-//! the machine's programs' to make: `update-initramfs` or `dracut`, `grub-mkconfig` or `kernel-install`; what they made is
+//! the machine's programs' to make: `update-initramfs` or `dracut`, and `grub-mkconfig`; what they made is
 //! read back. The machine's default stays what it was: where it is only the first of a list, it is named before the list
 //! grows. Steps, and what undoes them, are those of one-shot boots.
 
 mod grub;
 pub(super) mod menu;
 mod record;
-mod systemd_boot;
 #[cfg(test)]
 mod tests;
 
@@ -111,10 +110,11 @@ pub fn prepare(sys: &SysRoot, wish: &StayWish) -> StayPrepared {
             plan.loader = Some(punctual_model::OneShotLoader::Grub);
             grub::add(sys, wish, &mut steps, &mut plan);
         }
-        Ok(Loader::SystemdBoot(found)) => {
-            plan.loader = Some(punctual_model::OneShotLoader::SystemdBoot);
-            systemd_boot::add(sys, wish, found.place, &mut steps, &mut plan);
-        }
+        // The newest entry is its default, whatever was chosen for this boot, and hooks of a distribution make entries of their own.
+        Ok(Loader::SystemdBoot(_)) => plan.refusals.push(refusal(
+            "systemd-boot starts the machine, and its default could change with the new entry".to_owned(),
+            "boot the kernel with `punctual kernel install-once`, or install it with kernel-install(8)",
+        )),
         Ok(Loader::Kexec) => {}
         Err(why) => plan.refusals.push(why),
     }

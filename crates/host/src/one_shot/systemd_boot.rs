@@ -100,16 +100,6 @@ pub(super) fn chosen(sys: &SysRoot) -> Option<String> {
     text(sys, "LoaderEntryOneShot")
 }
 
-/// Returns the entry that is the default for good, where the firmware's variables name one.
-pub(super) fn default_choice(sys: &SysRoot) -> Option<String> {
-    text(sys, "LoaderEntryDefault")
-}
-
-/// Returns the entry that this boot was started from.
-pub(super) fn selected(sys: &SysRoot) -> Option<String> {
-    text(sys, "LoaderEntrySelected")
-}
-
 fn text(sys: &SysRoot, name: &str) -> Option<String> {
     decoded(&bytes(sys, &variable(name))?)
 }

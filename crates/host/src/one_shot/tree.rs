@@ -28,6 +28,15 @@ pub(super) struct Entry {
     file: Option<(u64, i64, i64)>,
 }
 
+impl Entry {
+    /// Whether `found` is what this was copied to. Some file systems keep whole seconds.
+    fn is(&self, found: &Self) -> bool {
+        let whole = |of: &Self| of.file.map(|(size, seconds, _)| (size, seconds, 0));
+        let rounded = found.file.is_some_and(|(.., nanoseconds)| nanoseconds == 0);
+        self == found || rounded && self.path == found.path && whole(self) == found.file
+    }
+}
+
 /// Lists what is in a directory, with the times that a copy has.
 pub(super) fn list(from: &Path) -> Result<Vec<Entry>, OneShotError> {
     let mut all = Vec::new();
@@ -66,9 +75,10 @@ pub(super) fn foreign(full: &Path, known: &[Entry]) -> Result<Option<String>, On
         .collect();
     let depmods = |path: &str| path.starts_with("modules.") && !path.contains('/');
     let found = list(full)?.into_iter().find(|entry| {
-        entry.path != OURS
-            && !depmods(&entry.path)
-            && known.get(entry.path.as_str()) != Some(&entry)
+        let is_known = known
+            .get(entry.path.as_str())
+            .is_some_and(|of| of.is(entry));
+        entry.path != OURS && !depmods(&entry.path) && !is_known
     });
     Ok(found.map(|entry| entry.path))
 }
@@ -133,4 +143,36 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     }))?;
     // By it a file is known that somebody changed since.
     copy.set_times(FileTimes::new().set_modified(source.metadata()?.modified()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_whose_time_was_rounded_is_the_same_and_a_changed_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("module.ko");
+        fs::write(&path, "module").unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        let at = |seconds: u64, nanoseconds: u32| {
+            let since = std::time::Duration::new(seconds, nanoseconds);
+            let time = std::time::SystemTime::UNIX_EPOCH + since;
+            file.set_times(FileTimes::new().set_modified(time)).unwrap();
+        };
+        at(1_000, 7);
+        let known = list(dir.path()).unwrap();
+        let found = || foreign(dir.path(), &known).unwrap();
+        assert_eq!(found(), None);
+        // As ext4 with inodes of 128 bytes keeps it.
+        at(1_000, 0);
+        assert_eq!(found(), None);
+        for (seconds, nanoseconds) in [(1_000, 8), (1_001, 0)] {
+            at(seconds, nanoseconds);
+            assert_eq!(found().as_deref(), Some("module.ko"));
+        }
+        fs::write(&path, "another module").unwrap();
+        at(1_000, 0);
+        assert_eq!(found().as_deref(), Some("module.ko"));
+    }
 }

@@ -13,6 +13,10 @@ use punctual_sys::SysRoot;
 /// Files that are read, and the longest, in bytes: whoever is watched names them.
 const FILES: usize = 32;
 const LONGEST: usize = 128 << 20;
+/// Segments of a file that are looked at, bytes of a name that are, and of all names together.
+const SEGMENTS: usize = 64;
+const NAME: usize = 4096;
+const NAMES: usize = 64 << 20;
 
 /// A function: where it begins in the file, where it ends, and its name.
 type Function = (u64, u64, String);
@@ -22,6 +26,8 @@ type Function = (u64, u64, String);
 pub(super) struct Symbols {
     sys: SysRoot,
     files: BTreeMap<PathBuf, Vec<Function>>,
+    /// Bytes that more names may have.
+    room: usize,
 }
 
 impl Symbols {
@@ -30,6 +36,7 @@ impl Symbols {
         Self {
             sys: sys.clone(),
             files: BTreeMap::new(),
+            room: NAMES,
         }
     }
 
@@ -48,7 +55,8 @@ impl Symbols {
                 Some(Ok((bytes, false))) => bytes,
                 _ => Vec::new(),
             };
-            self.files.insert(file.to_owned(), functions(&bytes));
+            let functions = functions(&bytes, &mut self.room);
+            self.files.insert(file.to_owned(), functions);
         }
         let all = self.files.get(file)?;
         let after = all.partition_point(|(from, ..)| *from <= offset);
@@ -57,36 +65,41 @@ impl Symbols {
     }
 }
 
-/// Returns the functions of an ELF file, in order. A file that is none has none.
-fn functions(bytes: &[u8]) -> Vec<Function> {
+/// Returns the functions of an ELF file, in order, as far as there is `room` for what their names have. A file that is none has none.
+fn functions(bytes: &[u8], room: &mut usize) -> Vec<Function> {
     let Ok(file) = object::File::parse(bytes) else {
         return Vec::new();
     };
     let segments: Vec<(u64, u64, u64)> = file
         .segments()
         .map(|of| (of.address(), of.size(), of.file_range().0))
+        .take(SEGMENTS)
         .collect();
     let in_file = |address: u64| {
         let within = |(from, size, _): &&(u64, u64, u64)| {
             (*from..from.saturating_add(*size)).contains(&address)
         };
-        segments
-            .iter()
-            .find(within)
-            .map(|(from, _, at)| address - from + at)
+        let (from, _, at) = segments.iter().find(within)?;
+        (address - from).checked_add(*at)
     };
-    let symbols = file.symbols().chain(file.dynamic_symbols());
-    let mut all: Vec<Function> = symbols
-        .filter(|of| of.kind() == object::SymbolKind::Text && of.is_definition() && of.size() > 0)
-        .filter_map(|of| {
-            let from = in_file(of.address())?;
-            Some((
-                from,
-                from.saturating_add(of.size()),
-                readable(of.name().ok()?),
-            ))
-        })
-        .collect();
+    let mut all = Vec::new();
+    for of in file.symbols().chain(file.dynamic_symbols()) {
+        if of.kind() != object::SymbolKind::Text || !of.is_definition() || of.size() == 0 {
+            continue;
+        }
+        let (Some(from), Ok(name)) = (in_file(of.address()), of.name_bytes()) else {
+            continue;
+        };
+        // Symbols may share a name of any length, and to find its end takes as long.
+        let Some(left) = room.checked_sub(name.len() + size_of::<Function>()) else {
+            break;
+        };
+        *room = left;
+        let Ok(name) = std::str::from_utf8(name.get(..NAME).unwrap_or(name)) else {
+            continue;
+        };
+        all.push((from, from.saturating_add(of.size()), readable(name)));
+    }
     all.sort();
     all.dedup_by_key(|(from, ..)| *from);
     all
@@ -168,7 +181,8 @@ mod tests {
         let sys = SysRoot::live();
         let own = std::env::current_exe().unwrap().canonicalize().unwrap();
         let bytes = std::fs::read(&own).unwrap();
-        let all = functions(&bytes);
+        let mut room = usize::MAX;
+        let all = functions(&bytes, &mut room);
         let (from, to, _) = all
             .iter()
             .find(|(.., name)| name.contains("a_function_is_found"))
@@ -185,6 +199,8 @@ mod tests {
         let mut other = Symbols::new(&sys);
         assert_eq!(other.name((&own, 1), *from), None);
         assert_eq!(other.name((Path::new("/dev/zero"), 1), 0), None);
-        assert!(functions(&bytes[..bytes.len() / 2]).len() <= all.len());
+        assert!(functions(&bytes[..bytes.len() / 2], &mut room).len() <= all.len());
+        let mut little = 1_000;
+        assert!(functions(&bytes, &mut little).len() <= 1_000 / size_of::<Function>());
     }
 }

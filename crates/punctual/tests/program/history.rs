@@ -137,6 +137,39 @@ fn a_change_is_found_with_its_place_its_size_and_what_else_changed() {
 }
 
 #[test]
+fn a_change_lies_between_two_days_or_two_kernels_where_that_is_asked() {
+    let mut nights = Nights::new();
+    // Four runs a day, ten of a kernel; runs are later from the second half of a day, and of a kernel, on.
+    nights.add("a", (48, 26, 1.4), |run, record| {
+        record["started"] = json!(format!("2026-03-{:02}T{:02}:00:00Z", 1 + run / 4, run % 4));
+        record["host"]["kernel_release"] = json!(format!("6.12.{}", run / 10));
+    });
+    for (by, each) in [("day", 4), ("kernel", 10)] {
+        let answer = nights.history("a", &["--by", by, "--json"]).fine().json();
+        let line = &answer["lines"][0];
+        let [change] = line["series"][0]["changes"].as_array().unwrap().as_slice() else {
+            panic!("{by}: {answer:#}");
+        };
+        let place = change["run"].as_u64().unwrap();
+        assert_eq!(place % each, 0, "{by}: {change:#}");
+        assert!(place.abs_diff(26) < each, "{by}: {change:#}");
+        let label = |run: u64| &line["runs"][usize::try_from(run).unwrap()]["label"];
+        assert_ne!(label(place), label(place - 1), "{by}: {line:#}");
+        assert_eq!(label(place), label(place + 1), "{by}: {line:#}");
+    }
+    // A run that does not say when it was belongs to no day.
+    nights.add("b", (1, 0, 1.0), |_, record| {
+        record["started"] = Value::Null;
+    });
+    let refused = nights.history("b", &["--by", "day", "--json"]);
+    assert!(
+        refused.stdout.contains("its start is not recorded")
+            || refused.stderr.contains("its start is not recorded"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn a_gate_fails_on_a_new_change_passes_an_old_one_and_does_not_open_for_too_few_runs() {
     let mut nights = Nights::new();
     nights.add("new", (48, 40, 1.3), |_, _| {});

@@ -204,9 +204,7 @@ fn is_default(sys: &SysRoot, kept: &Kept) -> bool {
             let default = menu.chosen(saved.as_deref());
             default.is_some_and(|found| found.is(&format!("vmlinuz-{release}")))
         }),
-        OneShotLoader::SystemdBoot => super::super::systemd_boot::default_choice(sys)
-            .is_some_and(|entry| entry.ends_with(&format!("-{release}.conf"))),
-        OneShotLoader::Kexec => false,
+        OneShotLoader::SystemdBoot | OneShotLoader::Kexec => false,
     }
 }
 
@@ -224,9 +222,22 @@ pub fn uninstall(sys: &SysRoot, state: &Path, name: &str) -> Result<KernelRemove
     let lock = dir.lock("kernel uninstall", PATIENCE)?;
     let known = all(&dir)?;
     let called = |kept: &&Kept| kept.kernel.release == name;
-    let kept = known.iter().find(called);
-    let kept = kept.or_else(|| known.iter().find(|kept| kept.name == name));
-    let kept = kept.ok_or_else(unknown)?;
+    let named: Vec<&Kept> = known.iter().filter(|kept| kept.name == name).collect();
+    let kept = match (known.iter().find(called), named.as_slice()) {
+        (Some(kept), _) => kept,
+        (None, [kept]) => *kept,
+        (None, []) => return Err(unknown()),
+        (None, several) => {
+            let releases = several.iter().map(|kept| kept.kernel.release.as_str());
+            let releases: Vec<&str> = releases.collect();
+            return Err(OneShotError::Refused {
+                reasons: format!(
+                    "{name} is the name of several: say one of {}",
+                    releases.join(", ")
+                ),
+            });
+        }
+    };
     if let Some(reasons) = in_use(sys, kept, &known) {
         return Err(OneShotError::Refused { reasons });
     }

@@ -191,53 +191,15 @@ fn the_default_is_named_where_grub_would_take_another_one_and_only_there() {
 }
 
 #[test]
-fn systemd_boot_gets_its_entry_from_kernel_install() {
+fn systemd_boot_is_refused() {
     let outside = TempDir::new().unwrap();
     let (_dir, sys) = machine(&[
         ("/efi/loader/entries/abc-6.1.0-56-amd64.conf", ""),
-        ("/usr/bin/kernel-install", ""),
         ("/usr/bin/dracut", ""),
-        ("/proc/sys/kernel/osrelease", "6.1.0-56-amd64"),
     ]);
-    let variable = |name: &str, text: &str| {
-        let path = crate::one_shot::systemd_boot::variable(name);
-        let full = sys.full(&path);
-        fs::create_dir_all(full.parent().unwrap()).unwrap();
-        fs::write(full, encoded(text)).unwrap();
-    };
-    variable("LoaderInfo", "systemd-boot 252");
-    let plan = |default: bool| {
-        let wish = StayWish {
-            default,
-            ..wish(&outside)
-        };
-        prepare(&sys, &wish).plan
-    };
-    assert!(reasons(&plan(false))[0].contains("cannot be told from the firmware's variables"));
-    variable("LoaderEntrySelected", "abc-6.1.0-56-amd64.conf");
-    let stays = plan(false);
-    assert_eq!(reasons(&stays), Vec::<&str>::new());
-    assert_eq!(stays.loader, Some(OneShotLoader::SystemdBoot));
-    assert_eq!(
-        stays.default_named.as_deref(),
-        Some("abc-6.1.0-56-amd64.conf")
-    );
-    let entry = &stays.writes[2];
-    assert_eq!(entry.path, "/efi/loader/entries/*-6.12-rt.conf");
-    assert!(
-        entry.what.contains(
-            "/usr/bin/kernel-install add 6.12-rt /boot/vmlinuz-6.12-rt /boot/initrd.img-6.12-rt"
-        ),
-        "{}",
-        entry.what
-    );
-    assert_eq!(
-        plan(true).default_named.as_deref(),
-        Some("abc-6.12-rt.conf")
-    );
-    variable("LoaderEntryDefault", "abc-6.1.0-56-amd64.conf");
-    assert_eq!(plan(false).default_named, None);
-    let there = sys.full("/efi/abc/6.12-rt");
-    fs::create_dir_all(there).unwrap();
-    assert!(reasons(&plan(false))[0].contains("/efi/abc/6.12-rt already exists"));
+    let info = sys.full(&crate::one_shot::systemd_boot::variable("LoaderInfo"));
+    fs::create_dir_all(info.parent().unwrap()).unwrap();
+    fs::write(info, encoded("systemd-boot 252")).unwrap();
+    let plan = prepare(&sys, &wish(&outside)).plan;
+    assert!(reasons(&plan)[0].contains("systemd-boot starts the machine"));
 }

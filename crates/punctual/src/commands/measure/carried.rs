@@ -5,7 +5,8 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -50,51 +51,37 @@ impl Carried {
         let program = program.map_err(|err| refused(&err))?;
         let path = format!("{PLACE}/{}", base(&file));
         let mut words = vec![path.clone()];
-        let mut files = Vec::new();
+        let mut named = Vec::new();
+        let mut bytes = program.size();
         for (n, argument) in arguments.iter().enumerate() {
             let text = argument.to_str().ok_or_else(|| {
                 CliError::usage(format!("{}: not valid UTF-8", argument.display()))
             })?;
-            let named = Path::new(argument);
-            if !named.is_file() {
+            let file = Path::new(argument);
+            let Some(meta) = file.metadata().ok().filter(fs::Metadata::is_file) else {
                 words.push(text.to_owned());
                 continue;
-            }
-            let content = fs::read(named).map_err(|err| {
-                CliError::failed_to(format!("read {}", named.display())).because(err)
-            })?;
-            let place = format!("{PLACE}/{}/{}", n + 1, base(named));
+            };
+            let place = format!("{PLACE}/{}/{}", n + 1, base(file));
+            bytes = bytes.saturating_add(meta.len());
             words.push(place.clone());
-            files.push((place, content));
+            named.push((place, file, meta.len()));
         }
-        let carried = Self {
+        fits(&words, bytes, target)?;
+        let read = |(place, file, length): (String, &Path, u64)| {
+            let mut content = Vec::new();
+            let done = File::open(file).and_then(|of| of.take(length).read_to_end(&mut content));
+            let failed = |err| CliError::failed_to(format!("read {}", file.display())).because(err);
+            done.map_err(failed)?;
+            Ok((place, content))
+        };
+        let files: Result<_, CliError> = named.into_iter().map(read).collect();
+        Ok(Self {
             program,
             path,
             words,
-            files,
-        };
-        carried.fits(target)?;
-        Ok(carried)
-    }
-
-    /// Requires that half of the guest's memory is left.
-    fn fits(&self, target: &GuestTarget) -> Result<(), CliError> {
-        let files: u64 = self
-            .files
-            .iter()
-            .map(|(_, content)| content.len() as u64)
-            .sum();
-        let bytes = self.program.size() + files;
-        if bytes <= target.memory.get() / 2 {
-            return Ok(());
-        }
-        let error = CliError::usage(format!(
-            "{}: with its libraries and files it takes {}, and the guest has {} of memory",
-            self.words.join(" "),
-            Bytes::new(bytes),
-            target.memory,
-        ));
-        Err(error.hint("give the guest more: --target guest:KERNEL,memory=..."))
+            files: files?,
+        })
     }
 
     /// Adds it to an initial RAM file system.
@@ -103,6 +90,20 @@ impl Carried {
         let files = self.files.iter();
         files.fold(begun, |all, (path, content)| all.file(path, content))
     }
+}
+
+/// Requires that what goes there leaves half of the guest's memory.
+fn fits(words: &[String], bytes: u64, target: &GuestTarget) -> Result<(), CliError> {
+    if bytes <= target.memory.get() / 2 {
+        return Ok(());
+    }
+    let error = CliError::usage(format!(
+        "{}: with its libraries and files it takes {}, and the guest has {} of memory",
+        words.join(" "),
+        Bytes::new(bytes),
+        target.memory,
+    ));
+    Err(error.hint("give the guest more: --target guest:KERNEL,memory=..."))
 }
 
 fn base(path: &Path) -> String {

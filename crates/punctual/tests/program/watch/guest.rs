@@ -54,6 +54,21 @@ fn the_same_scenario_in_virtual_time_has_the_same_ranking_to_the_byte() {
 }
 
 #[test]
+fn a_kernel_that_is_locked_down_is_said_to_be_so() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    let home = Home::aside();
+    let image = images.dynamic.display();
+    let target = format!("guest:{image},virtual-time,append=lockdown=confidentiality");
+    let mut command = home.command(["watch", "--quiet", "--target", &target, "--"]);
+    command.arg(late_loop()).args(["none", "10"]);
+    let answer = crate::common::finish(command);
+    answer.error(1, &["locked down", "lockdown=none"]);
+    assert_eq!(home.list().len(), 0);
+}
+
+#[test]
 fn what_cannot_be_watched_in_a_guest_is_said_before_anything_boots() {
     let Some(images) = guests::images() else {
         return;
