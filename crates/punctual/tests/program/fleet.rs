@@ -221,10 +221,10 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
     fleet.add("away ansible_host=10.231.9.9");
     let busy = machine::read(&fleet.dir.join("busy.pid")).unwrap();
     // A host has directories of its own where this one may have the program.
-    fs::copy(program(), fleet.dir.join("program")).unwrap();
+    fs::copy(program(), fleet.dir.join("punctual")).unwrap();
     let mut elsewhere = Command::new("nsenter");
     elsewhere
-        .args(["--target", busy.trim(), "--mount", "--pid", "/mnt/program"])
+        .args(["--target", busy.trim(), "--mount", "--pid", "/mnt/punctual"])
         .args(["--home=/run/other", "measure", "wakeup", "--priority=o"])
         .args([
             "--dma-latency=off",

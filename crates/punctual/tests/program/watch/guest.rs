@@ -64,7 +64,7 @@ fn a_kernel_that_is_locked_down_is_said_to_be_so() {
     let mut command = home.command(["watch", "--quiet", "--target", &target, "--"]);
     command.arg(late_loop()).args(["none", "10"]);
     let answer = crate::common::finish(command);
-    answer.error(1, &["locked down", "lockdown=none"]);
+    answer.error(5, &["locked down", "lockdown=none"]);
     assert_eq!(home.list().len(), 0);
 }
 
