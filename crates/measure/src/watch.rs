@@ -95,6 +95,9 @@ pub struct Watch {
     pub target: Target,
     /// A cycle that takes longer is late. None: one that takes longer than its period.
     pub deadline: Option<Nanos>,
+    /// Time between releases: of a thread that waits so, the wait that comes at this interval ends a cycle. None: found from how
+    /// waits come.
+    pub period: Option<Nanos>,
     /// The system call whose wait ends a cycle, or [`FUNCTION`] and a function's name: the call of it does, and the first
     /// wait after it is for the next cycle. None: found from how waits come.
     pub cycle_at: Option<String>,
@@ -386,7 +389,11 @@ impl Watcher {
                     return;
                 }
                 tally.policy = sched::policy_of(tid).ok();
-                let basis = basis::of(self.watch.cycle_at.as_deref(), pending);
+                let basis = basis::of(
+                    self.watch.cycle_at.as_deref(),
+                    self.watch.period.map(Nanos::get),
+                    pending,
+                );
                 (tally.basis, thread.cycle_at) = (Some(basis), basis.at);
                 if let Some(habits) = &mut self.habits
                     && results::is_judged(thread, tally)

@@ -58,9 +58,12 @@ struct Candidate {
     spread: f64,
 }
 
-/// Finds the wait that ends a cycle: the regular one that most of the waits for time are; where none is regular,
-/// every wait.
-pub(super) fn find<'a>(waited: impl Iterator<Item = &'a Waited> + Clone) -> Basis {
+/// Finds the wait that ends a cycle: the one that comes at the period that was asked for; else the regular one that most of the waits
+/// for time are; where none is regular, every wait.
+pub(super) fn find<'a>(
+    asked: Option<u64>,
+    waited: impl Iterator<Item = &'a Waited> + Clone,
+) -> Basis {
     let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
     for one in waited {
         let (times, timed) = releases.entry(one.wait).or_default();
@@ -72,6 +75,14 @@ pub(super) fn find<'a>(waited: impl Iterator<Item = &'a Waited> + Clone) -> Basi
         .filter_map(|(wait, (times, timed))| candidate(*wait, times, *timed))
         .filter(|c| c.regular >= REGULAR)
         .collect();
+    let is_asked = |c: &&Candidate| asked.is_some_and(|asked| is_about(c.period, asked));
+    let steadiest = |a: &&Candidate, b: &&Candidate| a.spread.total_cmp(&b.spread);
+    if let Some(found) = candidates.iter().filter(is_asked).min_by(steadiest) {
+        return Basis {
+            at: Some(found.wait),
+            period: asked,
+        };
+    }
     // A wait for time is the thread's own; what others wake it for may be as regular as they are.
     let any_timed = candidates.iter().any(|c| c.timed);
     let of_kind = || candidates.iter().filter(|c| c.timed == any_timed);
@@ -83,6 +94,12 @@ pub(super) fn find<'a>(waited: impl Iterator<Item = &'a Waited> + Clone) -> Basi
         at: Some(best.wait),
         period: Some(best.period),
     })
+}
+
+/// Whether two periods are the same but for what wake-ups are late by.
+#[expect(clippy::cast_precision_loss, reason = "times within days")]
+fn is_about(period: u64, asked: u64) -> bool {
+    period.abs_diff(asked) as f64 <= OFF * asked as f64
 }
 
 /// Returns the period of a wait that the user named.
@@ -129,9 +146,9 @@ fn candidate(wait: Wait, times: &[u64], timed: usize) -> Option<Candidate> {
 }
 
 /// Finds what ends a cycle, among waits that were seen or by the system call that the user named.
-pub(super) fn of(named: Option<&str>, waited: &[Waited]) -> Basis {
+pub(super) fn of(named: Option<&str>, asked: Option<u64>, waited: &[Waited]) -> Basis {
     let Some(named) = named else {
-        return find(waited.iter());
+        return find(asked, waited.iter());
     };
     let is_named = |one: &&Waited| match named.strip_prefix(FUNCTION) {
         Some(_) => one.wait == Wait::PROBE,
@@ -139,8 +156,12 @@ pub(super) fn of(named: Option<&str>, waited: &[Waited]) -> Basis {
     };
     let at = waited.iter().find(is_named).map(|one| one.wait);
     let period = period_of(waited.iter().filter(|one| Some(one.wait) == at));
+    let asked = asked.filter(|asked| period.is_some_and(|found| is_about(found, *asked)));
     match at {
-        Some(_) => Basis { at, period },
+        Some(_) => Basis {
+            at,
+            period: asked.or(period),
+        },
         None => Basis::EVERY_WAIT,
     }
 }
@@ -186,7 +207,7 @@ mod tests {
                 all.push(waited(futex, n * 1_000_000 + 900_000, false));
             }
         }
-        let basis = find(all.iter());
+        let basis = find(None, all.iter());
         assert_eq!((basis.at, basis.period), (Some(sleep), Some(1_000_000)));
         assert!(!basis.ends_at(read));
     }
@@ -198,11 +219,27 @@ mod tests {
             .filter(|n| n % 5 != 3)
             .map(|n| waited(sleep, n * 2_000_000, true))
             .collect();
-        assert_eq!(find(late.iter()).period, Some(2_000_000));
+        assert_eq!(find(None, late.iter()).period, Some(2_000_000));
         let wild: Vec<Waited> = (0..40_u64)
             .map(|n| waited(sleep, n * n * n * 10_007, false))
             .collect();
-        assert_eq!(find(wild.iter()), Basis::EVERY_WAIT);
-        assert_eq!(find(wild[..3].iter()), Basis::EVERY_WAIT);
+        assert_eq!(find(None, wild.iter()), Basis::EVERY_WAIT);
+        assert_eq!(find(None, wild[..3].iter()), Basis::EVERY_WAIT);
+    }
+
+    #[test]
+    fn a_period_that_was_asked_for_chooses_among_regular_waits() {
+        let (fast, slow) = (Wait::of(900, [1, 0, 0]), Wait::of(901, [3, 0, 0]));
+        let waits = |n: u64| {
+            let both = n.is_multiple_of(4);
+            let slow = both.then(|| waited(slow, n * 250_000 + 90_000, true));
+            [Some(waited(fast, n * 250_000, true)), slow]
+        };
+        let all: Vec<Waited> = (0..80).flat_map(waits).flatten().collect();
+        assert_eq!(find(None, all.iter()).at, Some(fast));
+        let asked = find(Some(1_020_000), all.iter());
+        assert_eq!((asked.at, asked.period), (Some(slow), Some(1_020_000)));
+        // A thread of the program that has no such wait is seen as without.
+        assert_eq!(find(Some(7_000_000), all.iter()), find(None, all.iter()));
     }
 }

@@ -41,6 +41,7 @@ impl Beside {
         let watch = Watch {
             target: Target::Process(std::process::id()),
             deadline: None,
+            period: None,
             cycle_at: None,
             // Threads of `wakeup` have the name of the whole verb.
             threads: vec![format!("{instrument}/"), "measure/".to_owned()],

@@ -3,7 +3,7 @@
 
 //! What is known in the end, as a run keeps it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Stack, Watched, WatchedThread};
 use punctual_model::{Better, Check, Figure, Finding, Nanos, Policy, Series};
@@ -280,7 +280,24 @@ impl Watcher {
     pub(super) fn checks(&self, watched: &Watched, source: &Source, lost: Lost) -> Vec<Check> {
         let cycles: u64 = watched.threads.iter().map(|thread| thread.cycles).sum();
         let unclear: u64 = self.shown().map(|(_, _, tally)| tally.unclear).sum();
-        vec![
+        let period = self.watch.period.map(|asked| {
+            let found = watched.threads.iter().filter_map(|thread| thread.period_ns);
+            let found: BTreeSet<Nanos> = found.collect();
+            let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let others = match listed.is_empty() {
+                true => "none is periodic".to_owned(),
+                false => format!("periods are {}", listed.join(", ")),
+            };
+            Check::of(
+                "period",
+                found.contains(&asked),
+                match found.contains(&asked) {
+                    true => format!("threads wait for a period of {asked}"),
+                    false => format!("no watched thread waits for a period of {asked}: {others}"),
+                },
+            )
+        });
+        let always = [
             Check::of(
                 "samples",
                 cycles > 0,
@@ -304,7 +321,8 @@ impl Watcher {
                     cycles - unclear
                 ),
             ),
-        ]
+        ];
+        always.into_iter().chain(period).collect()
     }
 }
 

@@ -151,6 +151,7 @@ impl Trace {
         let watch = Watch {
             target: Target::Process(1),
             deadline: None,
+            period: None,
             cycle_at: None,
             threads: threads.iter().map(|&name| name.to_owned()).collect(),
             output_to_stderr: false,

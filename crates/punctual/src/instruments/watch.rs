@@ -80,6 +80,15 @@ pub struct WatchArgs {
     )]
     pub deadline: Option<Nanos>,
 
+    /// Period of the threads that matter: of a thread that waits so, this wait ends a cycle [default: found from how it waits]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Cycles"
+    )]
+    pub period: Option<Nanos>,
+
     /// What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or
     /// uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle
     /// [default: the wait that comes regularly]
@@ -149,6 +158,9 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     if args.deadline.is_some_and(Nanos::is_zero) {
         return Err(CliError::usage("--deadline 0s: every cycle would be late"));
     }
+    if args.period.is_some_and(Nanos::is_zero) {
+        return Err(CliError::usage("--period 0s: no thread waits for that"));
+    }
     if args.common.priority != (Policy::Other { nice: 0 }) {
         let error = CliError::usage("--priority: a program that is watched sets its own");
         return Err(error.hint("start it with that policy: punctual watch -- chrt -f 80 COMMAND"));
@@ -184,6 +196,9 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     if let Some(deadline) = args.deadline {
         asked = asked.option("deadline", deadline);
     }
+    if let Some(period) = args.period {
+        asked = asked.option("period", period);
+    }
     if let Some(kib) = args.buffer {
         asked = asked.option("buffer-kib", kib);
     }
@@ -193,6 +208,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     let watch = Watch {
         target,
         deadline: args.deadline,
+        period: args.period,
         cycle_at: args.cycle_at.clone(),
         threads: args.threads.clone(),
         output_to_stderr: args.common.json,

@@ -187,6 +187,45 @@ fn every_cycle_of_a_loop_is_seen_and_accounted_for() {
 }
 
 #[test]
+fn a_process_that_runs_is_watched_by_its_number_its_name_and_its_period() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::alone();
+    let mut command = Command::new(late_loop());
+    command.args(["none", "100000"]);
+    let running = crate::common::Running::start(command);
+    let pid = running.id().to_string();
+    let watch = |whom: [&str; 2], period: &str| {
+        let args = ["watch", "--quiet", "--json", "--duration=600ms", "--period"];
+        home.run(args.into_iter().chain([period]).chain(whom))
+    };
+    let of = |answer: &crate::common::Answer| {
+        let record = answer.json();
+        let threads = record["watched"]["threads"].as_array().unwrap();
+        let thread = threads.iter().find(|thread| thread["name"] == "loop");
+        let checks = record["checks"].as_array().unwrap();
+        let period = checks.iter().find(|check| check["id"] == "period");
+        (thread.unwrap().clone(), period.unwrap().clone())
+    };
+    for whom in [["--pid", &pid], ["--comm", "late_loop"]] {
+        let (thread, period) = of(&watch(whom, "4ms"));
+        assert!(thread["cycles"].as_u64().unwrap() > 20, "{thread:#}");
+        assert_eq!(thread["period_ns"], 4_000_000);
+        assert_eq!(period["status"], "pass");
+    }
+    let answer = watch(["--pid", &pid], "9ms");
+    let (thread, period) = of(&answer);
+    assert_eq!(thread["period_ns"], 4_000_000);
+    assert_eq!((answer.code(), &period["status"]), (1, &"fail".into()));
+    let said = period["detail"].as_str().unwrap();
+    assert!(said.contains("period of 9 ms: periods are 4 ms"), "{said}");
+    running.signal("KILL");
+    home.run(["watch", "--period", "0s", "--pid", "1"])
+        .error(2, &["--period 0s"]);
+}
+
+#[test]
 fn a_thread_of_a_higher_priority_is_named() {
     let home = Home::alone();
     let Some(seen) = watched(&home, "higher-priority", 500) else {
