@@ -197,7 +197,7 @@ fn a_process_that_runs_is_watched_by_its_number_its_name_and_its_period() {
     let running = crate::common::Running::start(command);
     let pid = running.id().to_string();
     let watch = |whom: [&str; 2], period: &str| {
-        let args = ["watch", "--quiet", "--json", "--duration=600ms", "--period"];
+        let args = ["watch", "--quiet", "--json", "--duration=2s", "--period"];
         home.run(args.into_iter().chain([period]).chain(whom))
     };
     let of = |answer: &crate::common::Answer| {
@@ -210,7 +210,7 @@ fn a_process_that_runs_is_watched_by_its_number_its_name_and_its_period() {
     };
     for whom in [["--pid", &pid], ["--comm", "late_loop"]] {
         let (thread, period) = of(&watch(whom, "4ms"));
-        assert!(thread["cycles"].as_u64().unwrap() > 20, "{thread:#}");
+        assert!(thread["cycles"].as_u64().unwrap() > 5, "{thread:#}");
         assert_eq!(thread["period_ns"], 4_000_000);
         assert_eq!(period["status"], "pass");
     }
