@@ -18,7 +18,7 @@ pub(crate) fn measure(context: &Context) -> anyhow::Result<Outcome> {
         let mut command = Command::new(&context.punctual);
         command.arg("doctor");
         let finished = program::finish(context, &mut command)?;
-        if !finished.stdout.contains("Judged ") {
+        if !finished.stdout.contains(" rules judged ") {
             bail!("punctual doctor printed no diagnosis");
         }
         pairs.push(Pair {

@@ -28,7 +28,7 @@ pub(crate) fn to_first_sample(context: &Context) -> anyhow::Result<Outcome> {
     let ours = || measure(context, &kernel, None);
     measure(context, &kernel, Some(&script))?;
     let text = files::read(&written).context("failed to read the arguments of QEMU")?;
-    let arguments = bare(&text);
+    let arguments = bare(&text, &kernel);
     let theirs = || {
         let mut command = Command::new(QEMU);
         command.args(&arguments).current_dir(&context.output);
@@ -79,14 +79,19 @@ fn stand_in(output: &Path) -> anyhow::Result<(PathBuf, PathBuf)> {
     Ok((script, written))
 }
 
-/// Returns the arguments without the initial RAM file system, with the kernel's log in `bare.log`.
-fn bare(written: &str) -> Vec<String> {
+/// Returns the arguments without the initial RAM file system, with the kernel as its file has it, and its log in `bare.log`.
+fn bare(written: &str, kernel: &Path) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut lines = written.lines();
     while let Some(word) = lines.next() {
         match word {
             "-initrd" => {
                 lines.next();
+            }
+            // Ours is in memory, and unpacked.
+            "-kernel" => {
+                lines.next();
+                arguments.extend([word.to_owned(), kernel.display().to_string()]);
             }
             "-serial" => {
                 lines.next();
@@ -109,9 +114,9 @@ mod tests {
 
     #[test]
     fn the_bare_kernel_gets_the_same_arguments_but_no_file_system() {
-        let written = "-smp\n1\n-serial\nfile:/proc/self/fd/4\n-serial\nfile:/proc/self/fd/5\n-kernel\nK\n\
+        let written = "-smp\n1\n-serial\nfile:/proc/self/fd/4\n-serial\nfile:/proc/self/fd/5\n-kernel\n/proc/self/fd/6\n\
                        -initrd\n/proc/self/fd/3\n-append\nquiet panic=-1\n";
         let expected = "-smp|1|-serial|file:bare.log|-serial|null|-kernel|K|-append|quiet panic=-1";
-        assert_eq!(bare(written).join("|"), expected);
+        assert_eq!(bare(written, Path::new("K")).join("|"), expected);
     }
 }

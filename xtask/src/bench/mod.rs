@@ -130,7 +130,7 @@ const BUDGETS: &[Budget] = &[
     Budget {
         name: "first-guest-sample",
         unit: Unit::Nanos,
-        limit: Limit::Ratio(1.5),
+        limit: Limit::Ratio(1.0),
         needs: &[Need::Punctual, Need::Guests],
         measure: guest::to_first_sample,
     },
