@@ -6164,7 +6164,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__watch)
-            opts="-D -c -q -p -h -V --pid --comm --threads --deadline --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --tune --target --set --isolate --home --help --version"
+            opts="-D -c -q -p -h -V --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6183,6 +6183,10 @@ _punctual() {
                     return 0
                     ;;
                 --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7920,7 +7924,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-D -c -q -p -h -V --tune --target --set --isolate --pid --comm --threads --deadline --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --home --help --version"
+            opts="-D -c -q -p -h -V --tune --target --set --isolate --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7955,6 +7959,10 @@ _punctual() {
                     return 0
                     ;;
                 --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
