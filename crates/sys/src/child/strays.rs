@@ -5,16 +5,23 @@
 //! what is said to the group does not reach them.
 
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpgid, kill_process_group, pidfd_open, pidfd_send_signal,
 };
 
 use crate::SysRoot;
-use crate::proc::{below, numbers, parent, stat_number};
+use crate::proc::{Stat, below, numbers, parent, stat_number};
 
 /// The field of a process's `stat` that has its process group (proc_pid_stat(5)).
 const PROCESS_GROUP: usize = 5;
+
+/// The field of a `stat` that has the state: T and t are stopped, Z and X have ended.
+const STATE: usize = 3;
+
+/// How long one that is told to stop may go on: in the middle of a disk's work it cannot be stopped.
+const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Those that were found.
 #[derive(Debug, Default)]
@@ -78,7 +85,33 @@ impl Strays {
             stopped = Some(self.0.len());
             let _ = kill_process_group(group, Signal::STOP);
             self.tell(Signal::STOP);
+            self.wait_until_stopped(sys, group);
             self.find(sys, group);
+        }
+    }
+
+    /// Waits until all of them have come to a halt: one that was about to start another when it was told ends that first.
+    fn wait_until_stopped(&self, sys: &SysRoot, group: Pid) {
+        let end = Instant::now() + STOPPED_WITHIN;
+        let runs = |pid: u32| {
+            let task = format!("/proc/{pid}/task");
+            let state = |tid: u32| {
+                let stat = sys.read(&format!("{task}/{tid}/stat")).ok()?;
+                Stat::parse(&stat)?.number(STATE)
+            };
+            numbers(sys, &task).any(|tid| state(tid).is_some_and(|of: char| !"TtZX".contains(of)))
+        };
+        let of_group =
+            |pid: &u32| stat_number(sys, *pid, PROCESS_GROUP) == Some(group.as_raw_pid());
+        let all_stand = || {
+            let strays = self.0.iter().map(|stray| stray.pid);
+            !numbers(sys, "/proc")
+                .filter(of_group)
+                .chain(strays)
+                .any(runs)
+        };
+        while !all_stand() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
