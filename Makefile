@@ -113,10 +113,9 @@ else
 endif
 	$(BINARY) assess
 
-# Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too. Most
-# tests wait: two of them for each CPU.
+# Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too. Tests wait
+# for much, also for those that must have the machine to themselves: three of them for each CPU.
 test: export PUNCTUAL_AGENT ?= $(abspath $(TARGET_DIR))/$(TRIPLE)/test-agent/punctual
-# Tests that must have the machine to themselves wait for the others, and computing ones run meanwhile.
 test: export RUST_TEST_THREADS ?= $(shell expr 3 '*' "$$(nproc)")
 test:
 	@scripts/prerequisites.sh test

@@ -27,19 +27,22 @@ const KEPT: usize = 2;
 
 /// A file as it was when it was read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Identity([i64; 5]);
+struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
 
 impl Identity {
     fn of(path: &Path) -> io::Result<Self> {
         let data = open_regular(path)?.metadata()?;
-        let number = |of: u64| i64::from_ne_bytes(of.to_ne_bytes());
-        Ok(Self([
-            number(data.dev()),
-            number(data.ino()),
-            number(data.size()),
-            data.mtime(),
-            data.mtime_nsec(),
-        ]))
+        Ok(Self {
+            device: data.dev(),
+            inode: data.ino(),
+            size: data.size(),
+            changed: (data.mtime(), data.mtime_nsec()),
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::watch::{Culprit, Late, Stack};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Matters;
 use super::cycle::Cause;
@@ -158,12 +158,15 @@ fn shares(
     let mut before: Option<(u64, FxHashMap<Cause, f64>)> = None;
     for long in longs {
         let mut excesses: FxHashMap<Cause, f64> = FxHashMap::default();
+        let mut has_part: FxHashSet<Cause> = FxHashSet::default();
         for (cause, ns) in &long.parts {
             let usual = usual(*cause);
             let share = shares.entry(*cause).or_default();
             share.total += ns;
             share.worst = share.worst.max(*ns);
-            share.cycles += u64::from(*ns as f64 > 1.5 * usual);
+            if *ns as f64 > 1.5 * usual {
+                has_part.insert(*cause);
+            }
             excesses.insert(*cause, (*ns as f64 - usual).max(0.0));
         }
         let is_next = |(number, _): &(u64, _)| number + 1 == long.number;
@@ -175,8 +178,14 @@ fn shares(
             }
         }
         for (cause, excess) in &excesses {
-            let is_saved = long.response as f64 - excess <= limit as f64;
-            shares.entry(*cause).or_default().saved += u64::from(is_saved);
+            if long.response as f64 - excess <= limit as f64 {
+                shares.entry(*cause).or_default().saved += 1;
+                // Also where it had its part in the cycle before.
+                has_part.insert(*cause);
+            }
+        }
+        for cause in has_part {
+            shares.entry(cause).or_default().cycles += 1;
         }
         before = Some((long.number, excesses));
     }

@@ -288,10 +288,11 @@ impl Watcher {
                 true => "none is periodic".to_owned(),
                 false => format!("periods are {}", listed.join(", ")),
             };
+            let is_there = found.contains(&asked);
             Check::of(
                 "period",
-                found.contains(&asked),
-                match found.contains(&asked) {
+                is_there,
+                match is_there {
                     true => format!("threads wait for a period of {asked}"),
                     false => format!("no watched thread waits for a period of {asked}: {others}"),
                 },

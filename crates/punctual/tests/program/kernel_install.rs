@@ -347,12 +347,14 @@ fn a_kernel_becomes_the_default_where_that_is_asked_for() {
         .hinted();
     machine.write("proc/sys/kernel/osrelease", b"6.1.0-56-amd64\n");
     // A second one keeps the default that it found, which is the first.
-    image(
-        &machine.home.dir().join("other"),
-        "6.12.2-x (a@b) #1 SMP now",
-    );
-    machine.run("install other --modules modules --yes").fine();
+    let two = machine.home.dir().join("two");
+    fs::create_dir(&two).unwrap();
+    image(&two.join("bzImage"), "6.12.2-x (a@b) #1 SMP now");
+    let second = "install two/bzImage --modules modules --yes";
+    machine.run(second).fine();
     assert_eq!(machine.default(), NEW);
+    let both = ["name of several", "6.12.1-rt, 6.12.2-x"];
+    machine.run("uninstall bzImage --yes").error(1, &both);
     machine
         .run("uninstall 6.12.1-rt --yes")
         .error(1, &["is the default that 6.12.2-x keeps"])

@@ -4,6 +4,8 @@
 //! `punctual kernel` before a kernel boots, on trees that only look like a kernel: their Makefile does in a moment
 //! what the real one does in minutes.
 
+mod builds;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,59 +56,6 @@ fn tree(home: &Home) -> PathBuf {
 fn can_build() -> bool {
     let tools = ["gcc", "flex", "bison", "bc"];
     tools.iter().all(|tool| machine::has_tool(tool)) && Path::new("/usr/include/gelf.h").exists()
-}
-
-#[test]
-fn a_build_test_of_one_directory_is_estimated_compiles_it_alone_and_makes_no_kernel() {
-    if !can_build() {
-        return;
-    }
-    let home = Home::new();
-    let tree = tree(&home);
-    let below = tree.join("drivers/clocksource");
-    fs::create_dir_all(&below).unwrap();
-    for file in ["x.c", "y.c", "entry.S", "Makefile"] {
-        fs::write(below.join(file), "").unwrap();
-    }
-    let test = |dir: &str| {
-        let args = [
-            "build",
-            shown(&tree),
-            "--build-test",
-            "allyesconfig",
-            "--only",
-            dir,
-        ];
-        kernel(&home, &[&args[..], &["--no-ccache", "--json"]].concat())
-    };
-    let answer = test("drivers/clocksource");
-    let report = answer.fine().json();
-    assert_valid(&schema("kernel-build.schema.json"), &report);
-    let built = &report["builds"][0];
-    assert_eq!(
-        (&built["end"], &built["base"], &built["only"][0]),
-        (
-            &"complete".into(),
-            &"allyesconfig".into(),
-            &"drivers/clocksource/".into()
-        )
-    );
-    assert_eq!(
-        (&built["steps"], &built["warnings"]),
-        (&1.into(), &1.into())
-    );
-    assert!(built["image"].is_null() && built["release"].is_null());
-    assert!(answer.stderr.contains("Up to 3 files"), "{}", answer.stderr);
-    // Again: what is compiled stays so.
-    let again = test("drivers/clocksource/").fine().json();
-    assert_eq!(again["builds"][0]["steps"], 0);
-    for outside in ["drivers/none", "../linux", "/etc", "kernel/sched.c"] {
-        test(outside)
-            .error(2, &["--only", "not a directory of the source"])
-            .hinted();
-    }
-    let without = ["build", shown(&tree), "--only", "drivers/clocksource"];
-    kernel(&home, &without).error(2, &["--build-test"]);
 }
 
 fn shown(path: &Path) -> &str {
@@ -336,62 +285,6 @@ fn a_configuration_is_judged() {
 }
 
 #[test]
-fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused() {
-    let home = Home::new();
-    let tree = tree(&home);
-    let build = [
-        "build",
-        shown(&tree),
-        "--quiet",
-        "--no-ccache",
-        "--name",
-        "k",
-        "--matrix",
-        "none,full,rt",
-    ];
-    kernel(&home, &build)
-        .error(
-            1,
-            &["TIMERLAT_TRACER is n, not y (depends on TRACING, which is n)"],
-        )
-        .hinted();
-    let answer = kernel(&home, &[&build[..], &["--anyway", "--json"]].concat());
-    let report = answer.fine().json();
-    assert_valid(&schema("kernel-build.schema.json"), &report);
-    let builds = report["builds"].as_array().unwrap();
-    let names: Vec<&str> = builds.iter().map(|b| b["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["k-dynamic", "k-rt"]);
-    assert_eq!(builds[1]["release"], "6.12.9-punctual-rt");
-    assert_eq!(
-        (&builds[0]["steps"], &builds[0]["warnings"]),
-        (&3.into(), &1.into())
-    );
-    let image = fs::read(builds[0]["image"].as_str().unwrap()).unwrap();
-    let stamp = builds[0]["timestamp"].as_str().unwrap();
-    assert_eq!(
-        String::from_utf8(image).unwrap(),
-        format!("{stamp} punctual\n")
-    );
-    let text = kernel(&home, &[&build[..], &["--anyway"]].concat())
-        .fine()
-        .stdout
-        .clone();
-    assert!(
-        text.contains("Model none: k-dynamic, booted with preempt=none"),
-        "{text}"
-    );
-    // Both are in the list, and nothing was built in the source.
-    assert_eq!(
-        kernel(&home, &["list", "--json"]).json()["builds"]
-            .as_array()
-            .unwrap()
-            .len(),
-        2
-    );
-    assert!(!tree.join(".config").exists());
-}
-
-#[test]
 fn a_store_that_is_named_by_a_relative_path_is_not_looked_for_in_the_source() {
     let home = Home::new();
     let tree = tree(&home);
@@ -401,126 +294,6 @@ fn a_store_that_is_named_by_a_relative_path_is_not_looked_for_in_the_source() {
     let image = home.dir().join("here/kernels/builds/6.12.9-tiny/vmlinuz");
     assert!(image.is_file(), "{}", image.display());
     assert!(!tree.join("here").exists());
-}
-
-#[test]
-fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
-    let home = Home::new();
-    let tree = tree(&home);
-    let args = "kernel build linux --anyway --quiet --no-ccache --name k --package --json";
-    let command = || {
-        let mut command = home.command(args.split(' '));
-        command.current_dir(home.dir());
-        command
-    };
-    let mut bare = command();
-    bare.env("PATH", "/none");
-    // What this source names, and not what others would.
-    fs::create_dir_all(tree.join("scripts/package")).unwrap();
-    fs::write(
-        tree.join("scripts/package/mkdebian"),
-        "Build-Depends: rsync\n",
-    )
-    .unwrap();
-    finish(bare)
-        .error(
-            5,
-            &["make Debian packages: dpkg-dev, build-essential, rsync not installed"],
-        )
-        .hinted();
-    assert!(!home.store().join("kernels/builds/k").exists());
-    fs::write(tree.join("scripts/package/mkdebian"), "Build-Depends: bc\n").unwrap();
-    if !machine::has_tool("dpkg-buildpackage") {
-        return;
-    }
-    let report = finish(command()).fine().json();
-    let packages = report["builds"][0]["packages"].as_array().unwrap();
-    assert_eq!(packages.len(), 1);
-    assert!(
-        packages[0]
-            .as_str()
-            .unwrap()
-            .ends_with("k/linux-image_1_amd64.deb")
-    );
-}
-
-#[test]
-fn a_build_shows_its_steps_on_a_screen_and_its_key_stops_it() {
-    let home = Home::new();
-    let tree = tree(&home);
-    let line = format!(
-        "env SLOW=1 {} kernel build {} --anyway --no-ccache --name k --matrix none,rt --jobs 1",
-        crate::common::program().display(),
-        tree.display()
-    );
-    let Some(mut pty) = Pty::start_line(&home, &line, (110, 24)) else {
-        return;
-    };
-    pty.shows("kernel build  00:");
-    pty.shows("0 of 2 builds done; now k-dynamic");
-    pty.shows("2 steps: CC kernel/two.o");
-    pty.shows("1 of 2 builds done; now k-rt");
-    pty.shows(": CC kernel/one.o");
-    pty.press("q");
-    assert_eq!(pty.status(), 1);
-    pty.assert_given_back();
-    let after = pty.screen().contents();
-    assert!(after.contains("Building k-rt from Linux 6.12.9"), "{after}");
-    let list = kernel(&home, &["list", "--json"]).json();
-    let ends: Vec<&str> = list["builds"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|build| build["end"].as_str().unwrap())
-        .collect();
-    assert_eq!(ends, ["complete", "stopped"]);
-}
-
-#[test]
-fn a_build_that_is_stopped_goes_on_and_leaves_nobody_behind() {
-    let home = Home::new();
-    let tree = tree(&home);
-    let args = [
-        "kernel",
-        "build",
-        shown(&tree),
-        "--anyway",
-        "--quiet",
-        "--no-ccache",
-        "--name",
-        "k",
-        "--jobs",
-        "1",
-        "--json",
-    ];
-    let mut command = home.command(args);
-    // Nothing else here sleeps for that long.
-    command.env("SLOW", "34567");
-    let running = crate::common::Running::start(command);
-    let objects = home.store().join("kernels/builds/k/obj");
-    let sleeping = || {
-        let all = Command::new("pgrep")
-            .args(["-f", "^sleep 34567$"])
-            .output()
-            .unwrap();
-        !all.stdout.is_empty()
-    };
-    assert!(wait_until(sleeping), "it does not build");
-    running.signal("INT");
-    let answer = running.wait();
-    assert_eq!(answer.code(), 1, "{answer:?}");
-    assert_eq!(answer.json()["builds"][0]["end"], "stopped");
-    assert!(wait_until(|| !sleeping()), "a child is left");
-    assert!(!objects.join("one.o").exists());
-    let report = home.run(args).fine().json();
-    assert_eq!(report["builds"][0]["end"], "complete");
-    assert_eq!(report["builds"][0]["starts"], 2);
-    let log = fs::read(home.store().join("kernels/builds/k/build.log")).unwrap();
-    assert!(
-        String::from_utf8(log)
-            .unwrap()
-            .contains("  CC      kernel/three.o")
-    );
 }
 
 #[test]

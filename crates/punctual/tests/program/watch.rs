@@ -99,7 +99,8 @@ impl Seen {
         assert!(planted["saved"].as_u64().unwrap() > 0, "{planted:#}");
     }
 
-    /// Requires that the planted culprit is in about as many late cycles as it struck: a strike makes one late, and at most `most`.
+    /// Requires that the planted culprit is in about as many late cycles as it struck: a strike makes one late, and at most `most`,
+    /// those included that begin late because the one before was.
     fn is_counted(&self, kind: &str, most: u64) {
         let late = self.planted(kind)["cycles"].as_u64().unwrap();
         // The last strike may be in the last cycle, which has no wait after it.

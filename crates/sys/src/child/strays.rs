@@ -20,7 +20,7 @@ const PROCESS_GROUP: usize = 5;
 /// The field of a `stat` that has the state: T and t are stopped, Z and X have ended.
 const STATE: usize = 3;
 
-/// How long one that is told to stop may go on: in the middle of a disk's work it cannot be stopped.
+/// How long one that was told to stop is waited for: it cannot while it waits for a disk.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Those that were found.
@@ -90,7 +90,7 @@ impl Strays {
         }
     }
 
-    /// Waits until all of them have come to a halt: one that was about to start another when it was told ends that first.
+    /// Waits until all of them have stopped: one that is in the middle of starting another ends that first.
     fn wait_until_stopped(&self, sys: &SysRoot, group: Pid) {
         let end = Instant::now() + STOPPED_WITHIN;
         let runs = |pid: u32| {

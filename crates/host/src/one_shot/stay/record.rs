@@ -232,7 +232,7 @@ pub fn uninstall(sys: &SysRoot, state: &Path, name: &str) -> Result<KernelRemove
             let releases: Vec<&str> = releases.collect();
             return Err(OneShotError::Refused {
                 reasons: format!(
-                    "{name} is the name of several: say one of {}",
+                    "{name} is the name of several: say the release, one of {}",
                     releases.join(", ")
                 ),
             });

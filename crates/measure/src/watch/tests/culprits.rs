@@ -245,6 +245,7 @@ fn a_late_start_is_the_fault_of_what_made_the_cycle_before_late() {
     let thread = trace.watched();
     assert_eq!(thread.late.count, 2);
     assert_eq!(first(&thread), ("task", "hog (real-time 90)", 2));
+    assert_eq!(thread.culprits[0].cycles, 2);
     let earlier = thread.culprits.iter().find(|c| c.kind == "earlier-cycle");
     assert_eq!(earlier.map(|c| (c.cycles, c.saved)), Some((1, 0)));
 }

@@ -90,5 +90,14 @@ fn what_cannot_be_watched_in_a_guest_is_said_before_anything_boots() {
     watch(&["--", script.to_str().unwrap()])
         .error(2, &["not an ELF file"])
         .hinted();
+    // What does not fit is not read either.
+    let large = home.dir().join("large");
+    let file = std::fs::File::create(&large).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let own = late_loop();
+    let given = [own.to_str().unwrap(), "none", large.to_str().unwrap()];
+    watch(&[&["--"][..], &given].concat())
+        .error(2, &["of memory"])
+        .hinted();
     assert_eq!(home.list().len(), 0);
 }

@@ -129,12 +129,12 @@ const LATENCY: [Fact; 35] = [
         let agent = guest.agent.as_ref().map(ToString::to_string);
         Some(agent.unwrap_or_else(|| "not recorded".to_owned()))
     }),
-    ("guest's kernel", |run| {
+    ("unpacking of the guest's kernel", |run| {
         let unpacked = run.guest.as_ref()?.unpacked;
         let how = if unpacked {
-            "unpacked before it began"
+            "before the guest began"
         } else {
-            "unpacked by itself"
+            "by the guest"
         };
         Some(how.to_owned())
     }),
