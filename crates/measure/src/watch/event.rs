@@ -43,6 +43,8 @@ pub(crate) enum What {
     Exited { tid: Tid },
     /// A thread is moved to another CPU.
     Migrated { tid: Tid, to: CpuId },
+    /// A thread inherits the priority of one that waits for its lock, or has its own again.
+    Inherits { tid: Tid, prio: i16, name: Name },
     /// A thread has another name.
     Renamed { tid: Tid, name: Name },
     /// A device's interrupt begins to be handled.
@@ -194,7 +196,7 @@ impl Wanted {
 }
 
 /// The events of every kernel.
-const OF_ALL: [Wanted; 23] = [
+const OF_ALL: [Wanted; 24] = [
     Wanted {
         event: "sched/sched_switch",
         of: Of::All,
@@ -253,6 +255,19 @@ const OF_ALL: [Wanted; 23] = [
             })
         },
         fields: &["pid", "dest_cpu"],
+    },
+    Wanted {
+        event: "sched/sched_pi_setprio",
+        of: Of::All,
+        without: Some("priorities that threads inherit through a lock"),
+        read: |l, r, names| {
+            Some(What::Inherits {
+                tid: l.tid(0, r)?,
+                prio: l.prio(1, r)?,
+                name: l.name(2, r, names)?,
+            })
+        },
+        fields: &["pid", "newprio", "comm"],
     },
     Wanted {
         event: "task/task_rename",

@@ -258,6 +258,14 @@ impl Replay {
                     thread.moves(time, to);
                 }
             }
+            What::Inherits { tid, prio, name } => {
+                self.remember(tid, name, prio);
+                // It may have a CPU other than that of the thread that waits.
+                let on = self.cpus.iter().find(|(_, of)| of.base.tid() == Some(tid));
+                if let Some((&on, _)) = on {
+                    self.is_now(time, on, tid);
+                }
+            }
             What::Renamed { tid, name } => {
                 let prio = self.seen.get(&tid).map_or(120, |(_, prio)| *prio);
                 self.remember(tid, name, prio);
@@ -318,11 +326,11 @@ impl Replay {
                 let text = format!("{} (kernel worker)", self.names.text(function));
                 let name = self.names.keep(text.as_bytes());
                 remember(&mut self.works, pid, name);
-                self.works_on(time, cpu, pid);
+                self.is_now(time, cpu, pid);
             }
             What::WorkEnd => {
                 self.works.remove(&pid);
-                self.works_on(time, cpu, pid);
+                self.is_now(time, cpu, pid);
             }
             What::Signal { signal, tid } => {
                 // SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU: whichever thread they are sent to, its whole process stops.
@@ -529,7 +537,8 @@ impl Replay {
         of.note(time, false);
     }
 
-    fn works_on(&mut self, time: u64, cpu: CpuId, pid: Tid) {
+    /// Notes that `pid`, where it has the CPU, works on something else now or has another priority.
+    fn is_now(&mut self, time: u64, cpu: CpuId, pid: Tid) {
         let task = self.task(pid);
         let of = self.cpu(cpu);
         if of.base.tid() == Some(pid) {

@@ -88,6 +88,31 @@ fn a_lower_real_time_thread_has_the_cpu_by_no_right() {
 }
 
 #[test]
+fn a_lower_thread_has_the_cpu_by_the_right_of_whoever_waits_for_its_lock() {
+    let mut trace = Trace::new();
+    let low = (OTHER, FIFO_10, "writer");
+    with_strike(&mut trace, low, |trace, release| {
+        let name = trace.replay.names.keep(b"writer");
+        let inherits = |prio| What::Inherits {
+            tid: OTHER,
+            prio,
+            name,
+        };
+        // A thread of priority 90 begins to wait on another CPU, and gets the lock before the writer loses this one.
+        trace.on_cpu(1, release - 10 * US, HOLDER, inherits(FIFO_90));
+        trace.expire(release + US);
+        trace.at(release + 1_200 * US, inherits(FIFO_10));
+        trace.run(release + 1_210 * US, READY);
+        release + 1_300 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(first(&thread), ("task", "writer (real-time 90)", 1));
+    let lower = "writer (real-time 10), which the kernel could not preempt";
+    let lower = thread.culprits.iter().find(|culprit| culprit.what == lower);
+    assert!(lower.is_none_or(|culprit| culprit.saved == 0), "{lower:#?}");
+}
+
+#[test]
 fn a_lower_thread_that_is_chosen_in_its_place_is_the_schedulers_doing() {
     let mut trace = Trace::new();
     with_strike(&mut trace, NOBODY, |trace, release| {
