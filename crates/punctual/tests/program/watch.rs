@@ -421,11 +421,14 @@ fn the_sample_that_ended_a_run_is_kept_with_what_went_on_around_it() {
         "measure wakeup --quiet --json --explain --threads 1 --interval 2ms --on-threshold 250ms";
     let mut command = home.command(line.split(' '));
     command.args(["--duration", crate::common::LONGER]);
-    let running = crate::common::Running::start(command);
-    std::thread::sleep(Duration::from_millis(1_500));
-    running.signal("STOP");
-    std::thread::sleep(Duration::from_millis(400));
-    running.signal("CONT");
+    let mut running = crate::common::Running::start(command).measuring();
+    // On a busy machine its threads are there long before their first sample.
+    while running.is_alive() {
+        running.signal("STOP");
+        std::thread::sleep(Duration::from_millis(400));
+        running.signal("CONT");
+        std::thread::sleep(Duration::from_secs(1));
+    }
     let answer = running.wait();
     assert_eq!(answer.code(), 3, "{answer:#?}");
     let record = answer.json();
