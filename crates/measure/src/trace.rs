@@ -87,6 +87,14 @@ impl Lost {
         self
     }
 
+    /// The same where nobody can choose another buffer.
+    pub(crate) fn without_advice(self) -> Self {
+        Self {
+            wanted: None,
+            ..self
+        }
+    }
+
     /// Says what was lost, of `read` records that were not, and what would have held it.
     pub(crate) fn says(self, read: u64) -> String {
         let lost = self.records;

@@ -115,7 +115,7 @@ pub fn figure_words(figure: &str) -> String {
     for (label, value) in labels {
         words = match label {
             "direction" => format!("{value} {words}"),
-            "load" => format!("{words} {value}"),
+            "load" | "phase" => format!("{words} {value}"),
             "q" => format!("{words} of {value}"),
             _ => format!("{words}, {}", label_words(label, value)),
         };

@@ -22,7 +22,7 @@ pub struct Watched {
     pub records: u64,
     /// Switches between threads that the kernel did not record, and that followed from what it did.
     pub inferred_switches: u64,
-    /// What is not known because this kernel has no event for it.
+    /// What is not known because this kernel has no event for it, or hides it.
     pub unknown: Vec<String>,
     /// What threads with a period or a real-time policy do, or how they are set up, that real-time code should avoid; the
     /// most severe first. Empty in records from before this was looked for.
@@ -31,6 +31,9 @@ pub struct Watched {
     /// Number of threads that were looked at for that. Absent in older records.
     #[serde(default)]
     pub habits_judged: Option<u64>,
+    /// Those of them that ended before it could be looked at how they are set up.
+    #[serde(default)]
+    pub set_up_unjudged: u64,
 }
 
 /// Something that real-time code should avoid, as a rule of `doctor` and what was seen.

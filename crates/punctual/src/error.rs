@@ -287,8 +287,14 @@ fn hints(err: &MeasureError) -> Vec<String> {
     }
     if matches!(err, MeasureError::Tracing(_)) {
         // A whole file system: capabilities for scheduling and memory do not open it.
-        if err.is_denied() && !punctual_sys::thread::is_root() {
-            hints.push("run it with sudo: only root may trace".to_owned());
+        if err.is_denied() {
+            let hint = match punctual_sys::thread::is_root() {
+                true => {
+                    "a container needs --volume /sys/kernel/tracing:/sys/kernel/tracing and --pid=host"
+                }
+                false => "run it with sudo: only root may trace",
+            };
+            hints.push(hint.to_owned());
         }
     } else if matches!(err, MeasureError::DmaLatency(_)) {
         // A device file: capabilities for scheduling and memory do not open it.

@@ -15,6 +15,10 @@ use super::source::Source;
 use super::{Hit, LOOK_EVERY, Matters, Taken, Target, Watch, Watcher};
 use crate::error::MeasureError;
 use crate::frame::Found;
+use crate::trace::{self, buffer_kib};
+
+/// Trace buffer of each CPU, in KiB: loads that fill the machine with events keep the watcher from reading them for a second.
+const BUFFER_KIB: u32 = 16 * 1_024;
 
 /// Somebody who watches the measuring threads of this process.
 #[derive(Debug)]
@@ -49,7 +53,7 @@ impl Beside {
             keep_cycles: false,
             matters: Matters::OfTheMedian,
             stacks: Taken::None,
-            buffer_kib: None,
+            buffer_kib: Some(buffer_kib(BUFFER_KIB, &trace::cpus(sys)?)),
         };
         let keep = (Keep::default(), clock::monotonic().get());
         let (watcher, source) = Watcher::begin(sys, watch, keep, None)?;
@@ -96,7 +100,8 @@ fn attend(
             Ok(hit) => break hit,
         }
     };
-    let lost = watcher.conclude(&mut source)?;
+    // No option of these instruments makes the buffers larger.
+    let lost = watcher.conclude(&mut source)?.without_advice();
     if let Some(hit) = hit {
         watcher.add_last(&hit);
     }

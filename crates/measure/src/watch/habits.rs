@@ -20,6 +20,7 @@ use self::files::Files;
 use self::rules::{Entry, Kind, RULES};
 use super::cycle::{Cause, Cycle, Piece};
 use super::stacks::Site;
+use super::target::lives;
 use super::thread::{State, Thread, Wait, Waited};
 use super::who::{Names, Tid, Who};
 use super::words;
@@ -153,7 +154,8 @@ impl Seen {
 struct Of {
     seen: BTreeMap<Kind, Seen>,
     files: Files,
-    verdicts: Vec<Verdict>,
+    /// What is wrong with how it is set up; nothing where it has ended before that could be judged.
+    verdicts: Option<Vec<Verdict>>,
 }
 
 impl Of {
@@ -290,7 +292,9 @@ impl Habits {
             return false;
         };
         let verdicts = (self.judge)(&self.sys, tid);
-        self.threads.entry(tid).or_default().verdicts = verdicts;
+        // Of a thread that has ended there is nothing to read, and so nothing to find.
+        let lives = lives(&self.sys, tid);
+        self.threads.entry(tid).or_default().verdicts = lives.then_some(verdicts);
         true
     }
 
@@ -323,6 +327,16 @@ impl Habits {
         of.waits(thread, cycle.number, begin, end, names);
     }
 
+    /// Returns how many of these threads ended before it could be judged how they are set up.
+    pub(super) fn unjudged(&self, threads: impl Iterator<Item = Tid>) -> u64 {
+        let judged = |tid: &Tid| {
+            self.threads
+                .get(tid)
+                .is_some_and(|of| of.verdicts.is_some())
+        };
+        threads.filter(|tid| !judged(tid)).count() as u64
+    }
+
     /// Returns what was found of these threads, each with the number of its series; the most severe first.
     pub(super) fn found(
         &self,
@@ -339,7 +353,7 @@ impl Habits {
                 habit(n, rule, seen, || say(&seen.sites))
             });
             all.extend(done);
-            for verdict in &of.verdicts {
+            for verdict in of.verdicts.iter().flatten() {
                 // What is true of the process is true of each of its threads, and is said once.
                 let known = all.iter_mut().find(|habit| {
                     (&habit.rule.id, &habit.says) == (&verdict.rule.id, &verdict.says)

@@ -104,7 +104,8 @@ pub(super) struct Replay {
     /// What each kernel worker works on.
     works: FxHashMap<Tid, Name>,
     functions: FxHashMap<u64, Name>,
-    symbols: Symbols,
+    /// Nothing where the kernel hides where its functions are.
+    symbols: Option<Symbols>,
     /// Whether the kernel tells system calls.
     calls: bool,
     history_limit: usize,
@@ -132,7 +133,7 @@ impl std::fmt::Debug for Replay {
 
 impl Replay {
     /// Makes one that has seen no event yet, for a machine with `cpus` CPUs.
-    pub(super) fn new(cpus: usize, calls: bool, limit: usize, symbols: Symbols) -> Self {
+    pub(super) fn new(cpus: usize, calls: bool, limit: usize, symbols: Option<Symbols>) -> Self {
         Self {
             cpus: BTreeMap::new(),
             names: Names::default(),
@@ -489,8 +490,14 @@ impl Replay {
             return;
         }
         let function = self.function(function);
-        let is_waited_for = WAITED_FOR.contains(&self.names.text(function));
-        if is_waited_for && self.threads.contains_key(&pid) {
+        let is_waited_for = self
+            .threads
+            .get(&pid)
+            .is_some_and(|thread| match self.symbols {
+                Some(_) => WAITED_FOR.contains(&self.names.text(function)),
+                None => thread.is_in_a_call(),
+            });
+        if is_waited_for {
             remember(&mut self.timer_of, timer, pid);
         } else {
             // The kernel uses the memory of a timer that is gone for another one.
@@ -551,7 +558,8 @@ impl Replay {
         if let Some(name) = self.functions.get(&address) {
             return *name;
         }
-        let text = (self.symbols)(address).unwrap_or_else(|| format!("function at {address:#x}"));
+        let known = self.symbols.as_ref().and_then(|names| names(address));
+        let text = known.unwrap_or_else(|| format!("function at {address:#x}"));
         let name = self.names.keep(text.as_bytes());
         remember(&mut self.functions, address, name);
         name

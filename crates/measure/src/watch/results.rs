@@ -31,6 +31,9 @@ const WORST_IN_ALL: usize = 100;
 /// Pieces of these cycles, and stretches of the CPUs around them, that are kept together: some 8 MB of a record.
 const PIECES_IN_ALL: usize = 30_000;
 
+/// What is not known where the kernel hides where its functions are: `kernel.kptr_restrict` is 2, or `CAP_SYSLOG` is missing.
+const FUNCTIONS: &str = "names of its functions (kernel.kptr_restrict, or CAP_SYSLOG is missing)";
+
 impl Watcher {
     /// The threads that have figures, with what is kept of them.
     pub(super) fn shown(&self) -> impl Iterator<Item = (u32, &thread::Thread, &Tally)> {
@@ -68,6 +71,13 @@ impl Watcher {
         if self.watch.stacks != Taken::None && !source.takes_stacks() {
             unknown.push(stacks::WITHOUT.to_owned());
         }
+        if self
+            .naming
+            .as_ref()
+            .is_some_and(|naming| naming.kernel.is_hidden())
+        {
+            unknown.push(FUNCTIONS.to_owned());
+        }
         let judged: Vec<(u32, Tid)> = self
             .shown()
             .filter(|(_, thread, tally)| is_judged(thread, tally))
@@ -76,6 +86,9 @@ impl Watcher {
         let habits = self.habits.as_ref();
         Watched {
             habits_judged: habits.map(|_| judged.len() as u64),
+            set_up_unjudged: habits.map_or(0, |habits| {
+                habits.unjudged(judged.iter().map(|(_, tid)| *tid))
+            }),
             habits: habits.map_or_else(Vec::new, |habits| {
                 habits.found(judged.into_iter(), &mut |sites| self.say_sites(sites))
             }),

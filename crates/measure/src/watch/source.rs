@@ -307,13 +307,19 @@ impl Kallsyms {
         Self(Arc::new(all))
     }
 
+    /// Whether the kernel hides where they are.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns what names the functions that begin at an address.
-    pub(super) fn beginnings(&self) -> super::replay::Symbols {
+    pub(super) fn beginnings(&self) -> Option<super::replay::Symbols> {
         let all = Arc::clone(&self.0);
-        Arc::new(move |address| {
+        let name = move |address| {
             let place = all.binary_search_by_key(&address, |(at, _)| *at).ok()?;
-            all.get(place).map(|(_, name)| name.clone())
-        })
+            all.get(place).map(|(_, name): &(u64, String)| name.clone())
+        };
+        (!self.is_hidden()).then(|| Arc::new(name) as super::replay::Symbols)
     }
 
     /// Returns the function that an address lies in: the last one that begins before it.

@@ -13,7 +13,7 @@ use punctual_stats::Keep;
 
 use super::cycle::IdleExits;
 use super::event::{Event, What};
-use super::replay::Replay;
+use super::replay::{Replay, Symbols};
 use super::who::Tid;
 use super::{Matters, Taken, Target, Watch, Watcher};
 
@@ -48,7 +48,13 @@ struct Trace {
 
 impl Trace {
     fn new() -> Self {
-        let symbols = Arc::new(|address| (address == 7).then(|| "hrtimer_wakeup".to_owned()));
+        Self::with(Some(Arc::new(|address| {
+            (address == 7).then(|| "hrtimer_wakeup".to_owned())
+        })))
+    }
+
+    /// The same where the kernel names its functions so, or not at all.
+    fn with(symbols: Option<Symbols>) -> Self {
         let mut replay = Replay::new(1, true, 10, symbols);
         replay.watch(LOOP, LOOP, b"loop");
         Self {

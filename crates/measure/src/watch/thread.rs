@@ -238,6 +238,10 @@ impl Thread {
         self.spans.back().copied()
     }
 
+    pub(super) const fn is_in_a_call(&self) -> bool {
+        self.call.is_some()
+    }
+
     pub(super) fn is_running_on(&self, cpu: CpuId) -> bool {
         self.now()
             .is_some_and(|s| s.cpu == cpu && s.state == State::Running)

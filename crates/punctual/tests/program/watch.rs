@@ -11,6 +11,7 @@ mod planted;
 mod quota;
 mod stacks;
 mod truth;
+mod verbs;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -421,9 +422,10 @@ fn the_sample_that_ended_a_run_is_kept_with_what_went_on_around_it() {
         "measure wakeup --quiet --json --explain --threads 1 --interval 2ms --on-threshold 250ms";
     let mut command = home.command(line.split(' '));
     command.args(["--duration", crate::common::LONGER]);
-    let mut running = crate::common::Running::start(command).measuring();
+    let running = crate::common::Running::start(command).measuring();
     // On a busy machine its threads are there long before their first sample.
-    while running.is_alive() {
+    let pid = running.id();
+    while machine::threads(pid).iter().any(|t| t.name == "recorder") {
         running.signal("STOP");
         std::thread::sleep(Duration::from_millis(400));
         running.signal("CONT");

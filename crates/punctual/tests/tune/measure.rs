@@ -38,6 +38,29 @@ fn a_run_says_what_was_tuned_and_afterwards_nothing_is() {
 }
 
 #[test]
+fn a_program_is_watched_in_a_tuned_machine_which_is_as_before_afterwards() {
+    let Some(live) = Live::new() else { return };
+    let before = live.dump();
+    let watch = ["watch", "--quiet", "--json"].iter().chain(&SET);
+    let looped = [
+        "--",
+        "sh",
+        "-c",
+        "for i in 1 2 3 4 5; do sleep 0.02; done; cat /proc/sys/vm/swappiness",
+    ];
+    let answer = finish(live.program(watch.chain(&looped)));
+    assert_same(&live.dump(), &before, "watched");
+    // Its output is on our standard error.
+    assert!(
+        answer.stderr.lines().any(|line| line == "11"),
+        "{answer:#?}"
+    );
+    let tuning = &answer.json()["host"]["tuning"];
+    assert_eq!(tuning["purpose"], "measure", "{answer:#?}");
+    assert_eq!(tuning["settings"][0]["new"], "11");
+}
+
+#[test]
 fn a_run_in_a_machine_that_is_tuned_anyway_says_so() {
     let Some(live) = Live::new() else { return };
     live.tune("apply --set vm.swappiness=11").fine();

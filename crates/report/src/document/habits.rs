@@ -21,8 +21,21 @@ pub(super) fn blocks(watched: &Watched, of: &str) -> Vec<Block> {
         "{} with a period or a real-time policy",
         counted(judged, "thread")
     );
+    let unjudged = match watched.set_up_unjudged {
+        0 => None,
+        n => Some(format!(
+            "How {} set up could not be looked at: {} ended before.",
+            match n {
+                1 => "1 of these threads is".to_owned(),
+                n => format!("{n} of these threads are"),
+            },
+            if n == 1 { "it" } else { "they" }
+        )),
+    };
     if watched.habits.is_empty() {
-        return vec![Block::Text(format!("{title}: nothing was found in {who}."))];
+        let nothing = format!("{title}: nothing was found in {who}.");
+        let said = [Some(nothing), unjudged].into_iter().flatten();
+        return vec![Block::Text(said.collect::<Vec<_>>().join(" "))];
     }
     let items = watched.habits.iter().map(|habit| {
         let sentence = format!("{} Fix: {}.", finding(habit, watched), habit.rule.fix);
@@ -35,11 +48,16 @@ pub(super) fn blocks(watched: &Watched, of: &str) -> Vec<Block> {
     let mut reasons: Vec<(String, String)> = reasons.collect();
     reasons.sort();
     reasons.dedup();
-    vec![
+    let mut blocks = vec![
         Block::Text(format!("{title}, by what it can cost:")),
         Block::Items(items.collect()),
-        Block::Fold("Why, and sources".to_owned(), vec![Block::Facts(reasons)]),
-    ]
+    ];
+    blocks.extend(unjudged.map(Block::Text));
+    blocks.push(Block::Fold(
+        "Why, and sources".to_owned(),
+        vec![Block::Facts(reasons)],
+    ));
+    blocks
 }
 
 /// A finding in a sentence: who, what, how often, for how long, and what says so.

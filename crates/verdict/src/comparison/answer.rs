@@ -202,14 +202,22 @@ fn sentences(
         };
         said.push(format!("{lead} in {of}."));
     }
+    // What is withheld for the same reason is one sentence.
+    let mut reasons: Vec<(&str, Vec<&ComparedFigure>)> = Vec::new();
     for result in results {
-        if let Some(withheld) = &result.withheld {
-            said.push(format!(
-                "No verdict on {}: {}.",
-                figure_words(&result.figure),
-                withheld.detail
-            ));
+        let Some(withheld) = &result.withheld else {
+            continue;
+        };
+        match reasons
+            .iter_mut()
+            .find(|(known, _)| *known == withheld.detail)
+        {
+            Some((_, of)) => of.push(result),
+            None => reasons.push((&withheld.detail, vec![result])),
         }
+    }
+    for (reason, of) in reasons {
+        said.push(format!("No verdict on {}: {reason}.", listed(&of, plain)));
     }
     if said.is_empty() {
         said.push("No figure could be compared.".to_owned());

@@ -277,14 +277,11 @@ fn a_late_start_is_the_fault_of_what_made_the_cycle_before_late() {
 
 #[test]
 fn what_a_kernel_worker_does_is_its_name() {
-    let mut trace = Trace::new();
-    let symbols = |address| match address {
+    let mut trace = Trace::with(Some(Arc::new(|address| match address {
         7 => Some("hrtimer_wakeup".to_owned()),
         8 => Some("flush_to_ldisc".to_owned()),
         _ => None,
-    };
-    trace.replay = Replay::new(1, true, 10, Arc::new(symbols));
-    trace.replay.watch(LOOP, LOOP, b"loop");
+    })));
     with_strike(&mut trace, NOBODY, |trace, release| {
         trace.switch(release - 9 * US, 0, OTHER, NICE_0, "kworker/0:1");
         trace.at(release - 8 * US, What::WorkStart { function: 8 });

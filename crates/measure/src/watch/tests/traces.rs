@@ -113,3 +113,23 @@ fn a_trace_in_pieces_is_no_defect() {
         }
     }
 }
+
+#[test]
+fn a_timer_whose_function_the_kernel_does_not_name_is_what_its_thread_waits_for() {
+    let mut trace = Trace::with(None);
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        // One that the scheduler sets on the loop's time, in no call of its own.
+        let timer = What::TimerStart {
+            timer: 0xbad,
+            function: 9,
+            soft: release + 400 * US,
+            hard: release + 400 * US,
+        };
+        let after = normal(trace, release, NOBODY);
+        trace.at(release + 50 * US, timer);
+        after
+    });
+    let thread = trace.watched();
+    assert_eq!((thread.cycles, thread.timed_releases), (99, 99));
+    assert!(thread.culprits.is_empty(), "{:#?}", thread.culprits);
+}

@@ -184,7 +184,15 @@ fn an_ordinary_periodic_loop_is_told_so() {
     let Some(seen) = watched(&home, "ordinary-hog", 400) else {
         return;
     };
-    let policy = seen.habit("ordinary-policy").unwrap();
+    let Some(policy) = seen.habit("ordinary-policy") else {
+        // On a busy machine it may end before anybody comes to look.
+        assert_eq!(
+            seen.record["watched"]["set_up_unjudged"], 1,
+            "{:#}",
+            seen.thread
+        );
+        return;
+    };
     assert_eq!(policy["rule"]["severity"], "high");
     assert!(
         policy["evidence"][0]["value"]
