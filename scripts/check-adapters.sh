@@ -3,13 +3,24 @@
 # Copyright (c) The Punctual developers
 #
 # check-adapters.sh BIN PUNCTUAL: reads the files of adapters/, and the Ansible collection as PUNCTUAL writes it out, with the
-# tools that read them, of the Python environment in BIN. actionlint, and LAVA's own schema (Debian's lava-common), are used too
-# where they are installed.
+# tools that read them: those of the Python environment in BIN, LAVA's own schema (Debian's lava-common) and actionlint. The
+# last two are skipped where they are missing, unless PUNCTUAL_TEST_REQUIRE names them (lava, actionlint).
 set -euo pipefail
 
 bin=$(realpath "${1:?}")
 punctual=$(realpath "${2:?}")
 cd "$(dirname "$0")/.."
+
+# without NAME TEXT: goes on without NAME, unless the caller demanded it.
+without() {
+    case ",${PUNCTUAL_TEST_REQUIRE:-}," in
+    *",$1,"*)
+        echo "Error: $2" >&2
+        exit 1
+        ;;
+    *) echo "Note: $2" ;;
+    esac
+}
 
 PATH=$bin:$PATH
 check-jsonschema --builtin-schema vendor.github-actions adapters/github/action.yml
@@ -22,6 +33,8 @@ from lava_common.schemas.test.testdef import validate
 validate(yaml.safe_load(open(sys.argv[1])))'
 if /usr/bin/python3 -c 'import lava_common.schemas' 2>/dev/null; then
     /usr/bin/python3 -c "$lava" adapters/lava/punctual.yaml
+else
+    without lava "no lava-common, so the LAVA test definition was not checked. Install it: sudo apt-get install lava-common"
 fi
 if command -v actionlint >/dev/null; then
     # It reads workflows: one that uses the action has its inputs checked.
@@ -48,6 +61,8 @@ jobs:
       - run: echo "${{ steps.latency.outputs.status }} ${{ steps.latency.outputs.junit }}"
 WORKFLOW
     (cd "$dir" && actionlint)
+else
+    without actionlint "no actionlint, so the GitHub action was not checked. Install it: go install github.com/rhysd/actionlint/cmd/actionlint@latest"
 fi
 collections=$(mktemp -d)
 "$punctual" fleet collection "$collections"
