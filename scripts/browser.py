@@ -5,7 +5,8 @@
 at them; opens the pages of `punctual serve`; fails on the first thing that is wrong.
 
 Looked at, in a light and a dark theme, 1280 and 390 pixels wide: no message on the console, no request but the page itself,
-every chart drawn (pixels, not only elements), no sideways scrolling, no serious violation of accessibility rules (axe-core).
+every chart drawn (pixels, not only elements), no text of a chart over another or beyond its edge, no sideways scrolling, no serious
+violation of accessibility rules (axe-core).
 Used: views, switches of series, zoom by pointer and keys, read-out with units, tables, CSV, print, theme. Pictures go to DIR.
 """
 import argparse
@@ -24,6 +25,17 @@ HANG = 1_800_000
 
 # One of these is in the labels of each chart, or in the sentence above it.
 UNITS = (" in ", "µs", "ms", "GFLOPS", "MB/s", "%", "ratio", "Ratio", "Share", "Samples")
+
+
+# Texts of a chart that lie over each other, or beyond its edges, by more than rounding does.
+CROWDED = """() => [...document.querySelectorAll('figure .plot svg')].flatMap(svg => {
+  const all = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll('text')].map(node => [node.textContent, node.getBoundingClientRect()]);
+  const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+  return texts.flatMap(([text, a], at) => [
+    ...texts.slice(at + 1).filter(([, b]) => over(a, b)).map(([other]) => text + ' lies over ' + other),
+    ...(a.left < all.left - 1 || a.right > all.right + 1 ? [text + ' leaves the chart'] : []),
+  ]);
+})"""
 
 
 def colours(page, selector="figure .plot >> nth=0"):
@@ -63,6 +75,8 @@ def looks(browser, path, out):
                     assert seen > 40, f"{path.name} {width} {theme}: chart {number} has {seen} coloured pixels"
             sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert sideways <= 0, f"{path.name} {width}: {sideways} pixels too wide"
+            crowded = page.evaluate(CROWDED)
+            assert not crowded, f"{path.name} {width}: {crowded}"
             # Both widths and both themes in two passes: one takes seconds.
             if (width == 1280) == (theme == "light"):
                 found = Axe().run(page).response["violations"]

@@ -10,8 +10,8 @@
 #
 # A host has its own network, processes, name, and file systems for what changes: /tmp, /run, /root, /var/lib and /var/tmp.
 # It shares the kernel, so what is tuned on one is tuned on all. KIND: `full` has 4 MB for /tmp, `arm64` says that it is one,
-# `user` is logged in to as an ordinary user, `sudo` as one who becomes root by sudo, without a password. DIR/hosts.ini is an
-# inventory of all. As root; needs sshd and iproute2.
+# `user` is logged in to as an ordinary user, `sudo` as one who becomes root by sudo, without a password, `old` has Punctual 0.0.9
+# installed. DIR/hosts.ini is an inventory of all. As root; needs sshd and iproute2.
 set -euo pipefail
 
 action=${1:?}
@@ -49,6 +49,7 @@ mkdir -p /run/sshd /run/home
 chown 4321:4321 /run/home
 mount --bind /mnt/passwd /etc/passwd
 [ $kind != sudo ] || mount --bind /mnt/sudoers /etc/sudoers
+[ $kind != old ] || { mount -t tmpfs none /usr/local/sbin; cp /mnt/older /usr/local/sbin/punctual; }
 [ $kind != arm64 ] || mount --bind /mnt/uname "\$(command -v uname)"
 ip link set lo up
 until ip link set p$number up 2>/dev/null; do sleep 0.05; done
@@ -83,7 +84,10 @@ up() {
     chmod 440 "$dir/sudoers"
     # shellcheck disable=SC2016 # expanded by the script that is written
     printf '#!/bin/sh\n[ "$1" = -m ] && echo aarch64 || echo Linux\n' >"$dir/uname"
-    chmod 755 "$dir/uname" "$dir/passwd"
+    # It says its version, and fails at all else.
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\n[ "$1" = --version ] && echo punctual 0.0.9\n' >"$dir/older"
+    chmod 755 "$dir/uname" "$dir/older" "$dir/passwd"
     cat >"$dir/sshd_config" <<CONFIG
 HostKey /mnt/host_key
 AuthorizedKeysFile /mnt/key.pub

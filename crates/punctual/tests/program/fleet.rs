@@ -16,6 +16,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::browser::Browser;
 use crate::common::machine;
 use crate::common::{Answer, Home, Running, finish, program, wait_until};
 use crate::schema::{assert_valid, schema};
@@ -154,13 +155,13 @@ fn is_done(host: &Value) -> bool {
 
 #[test]
 fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b", "c", "d", "e"]) else {
         return;
     };
     for round in 1..=2_usize {
         let answer = fleet.run("measure", &QUICK);
         let hosts = hosts(&answer);
-        assert_eq!(hosts.len(), 2);
+        assert_eq!(hosts.len(), 5);
         for host in hosts.values() {
             assert!(is_done(host), "{answer:#?}");
             assert_eq!(host["changed"], false);
@@ -168,7 +169,7 @@ fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
         }
         fleet.nothing_left();
         let runs = fleet.home.list();
-        assert_eq!(runs.len(), 2 * round);
+        assert_eq!(runs.len(), 5 * round);
     }
     // A run knows its host twice: by its own name, and by that of the inventory.
     let run = fleet
@@ -186,8 +187,8 @@ fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
     assert_eq!(groups.as_array().unwrap().len(), 2);
     fleet
         .home
-        .run(["compare", "host:a", "host:c"])
-        .error(2, &["host:c"]);
+        .run(["compare", "host:a", "host:z"])
+        .error(2, &["host:z"]);
     // The program stays if that is asked for, and the second time nothing is copied.
     for changed in [true, false] {
         let args = ["--keep", "/var/lib/kept", "--hosts", "a", "--serial"];
@@ -274,6 +275,16 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
         let runs = host["runs"].as_array().unwrap().len();
         assert_eq!(runs, usize::from(state == "done"), "{host:#}");
     }
+    if let Some(browser) = Browser::new() {
+        let (file, page) = (
+            fleet.home.dir().join("fleet.json"),
+            browser.page("fleet.html"),
+        );
+        fs::write(&file, &answer.stdout).unwrap();
+        let [file, to] = [&file, &page].map(|path| path.to_str().unwrap());
+        fleet.home.run(["report", file, "--force", "-o", to]).fine();
+        browser.looks_at(&[page]);
+    }
     // What is on a host that is gone cannot be removed, and is named.
     assert_eq!(hosts["dies"]["left"].as_array().unwrap().len(), 1);
     // The host ends with all that runs on it, which nsenter waits for.
@@ -282,6 +293,27 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
     for host in ["good", "full", "arm", "user"] {
         assert_eq!(fleet.script("left", &[host]), "", "left on {host}");
     }
+}
+
+#[test]
+fn an_older_punctual_on_a_host_is_named_and_is_not_in_the_way() {
+    let Some(fleet) = Fleet::new(Home::new(), &["old:old"]) else {
+        return;
+    };
+    let answer = fleet.run("measure", &[&["--installed"][..], &QUICK].concat());
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let refused = &hosts(&answer)["old"];
+    let now = env!("CARGO_PKG_VERSION");
+    let detail = format!("Punctual 0.0.9 is installed, this is {now}");
+    assert_eq!(refused["state"], "other_version", "{refused:#}");
+    assert_eq!(refused["detail"], detail, "{refused:#}");
+    assert_eq!(refused["version"], "0.0.9", "{refused:#}");
+    // The program that is copied is another one.
+    let measured = &hosts(&fleet.run("measure", &QUICK))["old"];
+    assert!(is_done(measured), "{measured:#}");
+    assert_eq!(measured["version"], now, "{measured:#}");
+    assert_eq!(fleet.home.list().len(), 1);
+    fleet.nothing_left();
 }
 
 #[test]
@@ -354,24 +386,24 @@ fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
 
 #[test]
 fn a_diagnosis_an_assessment_and_an_experiment_come_back_from_every_host() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b", "c", "d", "e"]) else {
         return;
     };
     let doctor = fleet.run("doctor", &[]);
-    for host in hosts(doctor.fine()).values() {
+    let diagnosed = hosts(doctor.fine());
+    assert_eq!(diagnosed.len(), 5);
+    for host in diagnosed.values() {
         assert_valid(&schema("diagnosis.schema.json"), &host["answer"]);
         assert!(host["detail"].as_str().unwrap().contains("finding"));
     }
     // A gate of the hosts is one here.
     let gate = fleet.run("doctor", &["--", "--fail-on", "info"]);
     assert_eq!(gate.code(), 3, "{gate:#?}");
-    let assessed = fleet.run(
-        "assess",
-        &["--hosts=a", "--", "--duration=1s", "--load=cpu:1"],
-    );
-    let host = &hosts(&assessed)["a"];
-    assert_eq!(host["runs"].as_array().unwrap().len(), 2, "{host:#}");
-    assert_valid(&schema("assessment.schema.json"), &host["answer"]);
+    let assessed = fleet.run("assess", &["--", "--duration=1s", "--load=cpu:1"]);
+    for host in hosts(&assessed).values() {
+        assert_eq!(host["runs"].as_array().unwrap().len(), 2, "{host:#}");
+        assert_valid(&schema("assessment.schema.json"), &host["answer"]);
+    }
     let file = fleet.home.dir().join("plan.toml");
     let text = r#"
 name = "tiny"
@@ -389,7 +421,9 @@ blocks = 2
     fs::write(&file, text).unwrap();
     let upload = format!("--file={}", file.display());
     let answer = fleet.run("experiment", &[&upload, "--", "run", "plan.toml"]);
-    for (name, host) in hosts(&answer) {
+    let hosts = hosts(&answer);
+    assert_eq!(hosts.len(), 5);
+    for (name, host) in hosts {
         // A run that the machine made invalid is repeated, and both are kept.
         let runs = host["runs"].as_array().unwrap().len();
         assert!(runs >= 4, "{name}: {answer:#?}");

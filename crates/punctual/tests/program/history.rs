@@ -9,6 +9,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
 use crate::common::{Answer, Home, finish, machine, stored};
 use crate::gates::{cases, outcome};
 use crate::schema::{assert_valid, schema};
@@ -255,6 +256,11 @@ fn the_page_has_the_series_and_the_json_makes_the_same_report() {
         .fine()
         .stdout
         .clone();
+    if let Some(browser) = Browser::new() {
+        let shown = browser.page("history.html");
+        fs::copy(&page, &shown).unwrap();
+        browser.looks_at(&[shown]);
+    }
     let html = machine::read(std::path::Path::new(&page)).unwrap();
     assert!(
         html.contains("p99 of each run") && html.contains("id=\"history\""),

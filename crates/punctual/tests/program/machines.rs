@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
 use crate::common::{Home, finish, machine, stored};
 use crate::gates::cases;
 use crate::history::Noise;
@@ -197,6 +198,30 @@ fn hardware_and_kernel_make_groups_and_a_gate_fails_on_outliers_and_on_too_few_m
     let text = fleet(&home, &few, &[]).fine().stdout.clone();
     assert!(text.contains("8 machines"), "{text}");
     fleet(&home, &few, &["--fail-on=not-equivalent"]).error(2, &["--by host"]);
+}
+
+#[test]
+fn a_page_of_machines_with_ordinary_names_is_read_in_a_browser() {
+    let Some(browser) = Browser::new() else {
+        return;
+    };
+    let home = Home::new();
+    let dir = home.dir().join("ordinary");
+    write(
+        &dir,
+        10,
+        |_| 4,
+        |number, us, record| {
+            record["host"]["hostname"] = json!(format!("machine-{number:02}.lab.example.org"));
+            if number == 3 {
+                *us *= 1.5;
+            }
+        },
+    );
+    let page = browser.page("machines.html");
+    let args = ["--force", "--metric=p50,p99", "-o", page.to_str().unwrap()];
+    fleet(&home, &dir, &args).fine();
+    browser.looks_at(&[page]);
 }
 
 #[test]

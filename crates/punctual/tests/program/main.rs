@@ -13,6 +13,7 @@ mod pty;
 
 mod bad_input;
 mod bad_store;
+mod browser;
 mod compare;
 mod deadline;
 mod disk;

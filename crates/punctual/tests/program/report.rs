@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::browser::Browser;
 use crate::common::{Home, finish, machine, stored};
 
 /// Puts `runs` copies of the last run into the store, under ids and names of their own.
@@ -384,13 +385,9 @@ blocks = 3
     assert!(text.starts_with("# 3 runs\n"), "{text}");
 }
 
-/// The page in Debian's Chromium: scripts/browser.py has what is looked at. Its pictures stay in target/report.
 #[test]
 fn the_page_works_in_a_browser() {
-    if !machine::has_tool("chromium") {
-        return;
-    }
-    let Some(python) = machine::python() else {
+    let Some(browser) = Browser::new() else {
         return;
     };
     let mut home = Home::new();
@@ -416,11 +413,9 @@ fn the_page_works_in_a_browser() {
             .chain([samples.as_str(), name.as_str()]);
         home.run(args).record();
     }
-    let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../report");
-    fs::create_dir_all(&pages).unwrap();
     let make = |file: &str, args: &[&str]| {
         let mut command = home.command(["report", "--force", "-o"]);
-        command.arg(pages.join(file)).args(args);
+        command.arg(browser.page(file)).args(args);
         finish(command).fine();
     };
     // The last of them, which no path can name.
@@ -436,14 +431,8 @@ fn the_page_works_in_a_browser() {
     multiply(&home, 100, "many");
     make("many.html", &["many-*"]);
     home.gives_way();
-    let mut command = Command::new(python);
-    command
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.py"))
-        .arg(&pages)
-        .args(["runs.html", "compare.html"].map(|f| pages.join(f)))
-        .arg("--look")
-        .args(["many.html", "kinds.html"].map(|f| pages.join(f)));
-    let answer = finish(command);
-    println!("{}", answer.stdout);
-    answer.fine();
+    let used = ["runs.html", "compare.html"].map(|file| browser.page(file));
+    let looked_at = ["many.html", "kinds.html"].map(|file| browser.page(file));
+    let look = [PathBuf::from("--look")];
+    browser.opens(used.iter().chain(&look).chain(&looked_at));
 }

@@ -7,12 +7,12 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::browser::Browser;
 use crate::common::{HANG, Home, machine, stored, wait_until};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
@@ -296,13 +296,10 @@ fn a_token_that_others_can_read_or_guess_is_refused() {
         .hinted();
 }
 
-/// scripts/browser.py filters, chooses, overlays and compares as somebody would. Its pictures stay in target/report.
+/// scripts/browser.py filters, chooses, overlays and compares as somebody would.
 #[test]
 fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
-    if !machine::has_tool("chromium") {
-        return;
-    }
-    let Some(python) = machine::python() else {
+    let Some(browser) = Browser::new() else {
         return;
     };
     let home = Home::new();
@@ -317,17 +314,7 @@ fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
     }
     stored::vouch_for(&home.store());
     let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
-    let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../report");
-    fs::create_dir_all(&pages).unwrap();
-    let mut command = Command::new(python);
-    command
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.py"))
-        .arg(&pages)
-        .arg("--site")
-        .arg(format!("http://{}/", served.address));
-    let answer = crate::common::finish(command);
-    println!("{}", answer.stdout);
-    answer.fine();
+    browser.opens(["--site".to_owned(), format!("http://{}/", served.address)]);
 }
 
 /// Time between two looks at metrics that are not there yet.

@@ -294,7 +294,7 @@ class Plot {
     for (const [at, text] of yt) {
       const py = Y(at);
       shape(svg, 'path', {class: text ? 'g' : 'h', d: `M${left} ${py.toFixed(1)}H${right}`});
-      if (text) { const node = shape(svg, 'text', {x: left - 7, y: (py + 4).toFixed(1), 'text-anchor': 'end'}, cut(text, Math.floor((left - 10) / 6.2))); if (names) shape(node, 'title', {}, text); }
+      if (text) { const node = shape(svg, 'text', {x: left - 7, y: (py + 4).toFixed(1), 'text-anchor': 'end'}, cut(text, Math.floor((left - 10) / 6.6))); if (names) shape(node, 'title', {}, text); }
     }
     shape(svg, 'path', {class: 'a', d: `M${left} ${top}V${bottom}H${right}`});
     shape(svg, 'text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, this.label('x'));
@@ -336,10 +336,30 @@ class Plot {
     });
     // What is written into bars lies above all of them.
     for (const [x, y, text, light] of this.words) shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
-    // Points that have a name of their own are named where no axis names them: series of few points first, as long as there is
-    // room for their names, and none over a point or another name.
+    // What is written among points lies over none of them, nor over another text: the first spot that has room for it. A spot is
+    // a place, and the part of the text that is left of it.
     const dotted = names ? [] : shown.filter(([s]) => s.shape === 'points').map(([s]) => this.points(s)).sort((a, b) => a.length - b.length), titled = [];
-    const taken = dotted.flat().map(p => [X(p[0]), Y(p[1])]).filter(([x, y]) => x !== null && y !== null).map(([x, y]) => [x - 4, x + 4, y + 4]);
+    const taken = dotted.flat().filter(p => X(p[0]) !== null && p[1] !== null && Y(p[1]) !== null).map(p => {
+      const x = X(p[0]), ys = [p[1], p[2], p[3]].filter(v => v != null).map(Y).filter(y => y !== null);
+      return [x - 4, x + 4, Math.min(...ys) - 4, Math.max(...ys) + 4];
+    });
+    const spot = (text, spots) => {
+      const width = text.length * 6.4, box = ([x, y, part]) => [x - width * part, x + width * (1 - part), y - 9, y + 3];
+      const found = spots.find(at => { const [a, b, c, d] = box(at); return a >= left && b <= w && !taken.some(t => a < t[1] && b > t[0] && c < t[3] && d > t[2]); });
+      if (found) taken.push(box(found));
+      return found;
+    };
+    const write = (text, [x, y, part], look) => shape(svg, 'text', {class: look, x, y, 'text-anchor': part === 1 ? 'end' : part ? 'middle' : 'start'}, text);
+    marks.forEach((mark, _, all) => {
+      const [name, at, up] = mark, n = all.filter(m => m[2]).indexOf(mark), p = up ? X(at) : Y(at);
+      if (p === null || (up ? p < left - 1 || p > right + 1 : p < top - 1 || p > bottom + 1)) return;
+      const over = 10 + 15 * said + 14 * (n % 6), end = Number(p > (left + right) / 2), text = cut(name, 40);
+      shape(svg, 'path', {class: 'm', d: up ? `M${p.toFixed(1)} ${over}V${bottom}` : `M${left} ${p.toFixed(1)}H${right}`});
+      const spots = up ? [[p + (end ? -5 : 5), over + 10, end]] : [-4, 13, -16, 25, -28, 37].flatMap(by => [[right - 4, p + by, 1], [left + 4, p + by, 0]]);
+      write(text, spot(text, spots) || spots[0], 'mt');
+    });
+    // Points that have a name of their own are named where no axis names them: series of few points first, as long as there is
+    // room for their names.
     for (const own of dotted.map(ps => ps.filter(p => p[5]))) {
       if (titled.length + own.length > w / 28) break;
       titled.push(...own);
@@ -347,20 +367,12 @@ class Plot {
     for (const p of titled) {
       const x = X(p[0]), y = Y(p[1]);
       if (x === null || y === null || p[0] < x0 || p[0] > x1) continue;
-      const text = cut(p[5], w < 560 ? 24 : 40), width = text.length * 6.4, end = x > (left + right) / 2, a = end ? x - 7 - width : x + 7;
-      const line = [4, -8, 16].map(by => y + by).find(l => !taken.some(([b, c, own]) => a < c && a + width > b && Math.abs(own - l) < 12));
-      if (line === undefined) continue;
-      taken.push([a, a + width, line]);
-      shape(svg, 'text', {x: end ? x - 7 : x + 7, y: line, 'text-anchor': end ? 'end' : 'start'}, text);
+      const text = cut(p[5], w < 560 ? 24 : 40), end = Number(x > (left + right) / 2);
+      // Beside the point, else beyond the ends of its interval.
+      const ends = p[2] == null ? [] : [Y(p[3]) - 8, Y(p[2]) + 14].flatMap(at => [[x, at, 0.5], [end ? x + 4 : x - 4, at, end]]);
+      const found = spot(text, [...[4, -8, 16].map(by => [end ? x - 7 : x + 7, y + by, end]), ...ends]);
+      if (found) write(text, found, '');
     }
-    marks.forEach((mark, _, all) => {
-      const [name, at, up] = mark, n = all.filter(m => m[2]).indexOf(mark);
-      const p = up ? X(at) : Y(at);
-      if (p === null || (up ? p < left - 1 || p > right + 1 : p < top - 1 || p > bottom + 1)) return;
-      shape(svg, 'path', {class: 'm', d: up ? `M${p.toFixed(1)} ${10 + 15 * said + 14 * (n % 6)}V${bottom}` : `M${left} ${p.toFixed(1)}H${right}`});
-      const end = p > (left + right) / 2;
-      shape(svg, 'text', {class: 'mt', x: up ? p + (end ? -5 : 5) : right - 4, y: up ? 20 + 15 * said + 14 * (n % 6) : p - 4, 'text-anchor': up && !end ? 'start' : 'end'}, cut(name, 40));
-    });
     bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: 13 + 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}${n[0] ? ': ' : ''}${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
     if (!shown.length) shape(svg, 'text', {x: (left + right) / 2, y: (top + bottom) / 2, 'text-anchor': 'middle'}, 'No series is switched on');
     this.line = shape(svg, 'path', {class: 'cur', d: ''});

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::browser::Browser;
 use crate::common::{Home, finish, machine};
 
 fn script(name: &str) -> std::path::PathBuf {
@@ -65,16 +66,10 @@ fn pictures_and_traces_show_what_the_record_has() {
         fs::write(&other, text.replace(&was, &is)).unwrap();
         assert_ne!(check(&other).code(), 0);
     }
-    if machine::has_tool("chromium")
-        && let Some(python) = machine::python()
-    {
-        let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../report");
-        fs::create_dir_all(&pages).unwrap();
-        fs::copy(dir.join("watched.html"), pages.join("watched.html")).unwrap();
-        let mut command = Command::new(python);
-        command.arg(script("browser.py")).arg(&pages);
-        command.arg("--look").arg(pages.join("watched.html"));
-        println!("{}", finish(command).fine().stdout);
+    if let Some(browser) = Browser::new() {
+        let page = browser.page("watched.html");
+        fs::copy(dir.join("watched.html"), &page).unwrap();
+        browser.looks_at(&[page]);
     }
 }
 
