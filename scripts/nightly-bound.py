@@ -15,6 +15,7 @@ from scipy import stats
 STEP = math.log(1.1) / 0.05
 FIRST, RUNS, CHANGE, LEVEL, RECENT = 20, 120, 90, 0.05, 10
 WITHIN = (4, 6, 8, 10)
+NIGHTS = 6
 
 
 def cusum(x, reference):
@@ -38,6 +39,21 @@ def scan(x):
     return np.stack(looks, 1)
 
 
+def newest(x, known):
+    """The newest six runs against the level before them, in normal deviations; a column for each look."""
+    sums = np.concatenate([np.zeros((len(x), 1)), x.cumsum(1)], 1)
+    looks = []
+    for n in range(FIRST, RUNS + 1):
+        old = n - NIGHTS
+        mean = (sums[:, n] - sums[:, old]) / NIGHTS
+        if known:
+            looks.append(np.abs(mean) * math.sqrt(NIGHTS))
+            continue
+        t = np.abs(mean - sums[:, old] / old) / x[:, :old].std(1, ddof=1) / math.sqrt(1 / NIGHTS + 1 / old)
+        looks.append(stats.norm.isf(stats.t.sf(t, old - 1)))
+    return np.stack(looks, 1)
+
+
 def found(statistic, limits):
     """The shares found; columns of looks are compared with the limit of each."""
     after = CHANGE + 1 - FIRST
@@ -48,13 +64,18 @@ def main():
     rng = np.random.default_rng(3)
     none, some = (rng.standard_normal((40_000, RUNS)) for _ in range(2))
     some[:, CHANGE:] += STEP
-    share = 1 - (1 - LEVEL) ** (1 / (RUNS - FIRST + 1) * 6)
-    most = stats.norm.sf(stats.norm.isf(share / 2) - STEP * math.sqrt(6))
-    print(f"upper bound within 6: {100 * most:.1f}")
+    share = 1 - (1 - LEVEL) ** (1 / (RUNS - FIRST + 1) * NIGHTS)
+    most = stats.norm.sf(stats.norm.isf(share / 2) - STEP * math.sqrt(NIGHTS))
+    print(f"upper bound within {NIGHTS}: {100 * most:.1f}")
     for reference in (0.8, STEP / 2):
         limit = np.quantile(cusum(none, reference).max(1), 1 - LEVEL)
         shares = found(cusum(some, reference), np.full(RUNS - FIRST + 1, limit))
         print(f"CUSUM, reference {reference:.2f}: " + ", ".join(f"{share:.1f}" for share in shares))
+    for known in (True, False):
+        limit = np.quantile(newest(none, known).max(1), 1 - LEVEL)
+        shares = found(newest(some, known), np.full(RUNS - FIRST + 1, limit))
+        before = "known" if known else "from the runs before"
+        print(f"newest {NIGHTS}, level and deviation {before}: " + ", ".join(f"{share:.1f}" for share in shares))
     # The same level for each look: the largest with which all of them together keep theirs.
     seen = scan(none)
     p = (np.argsort(np.argsort(-seen, axis=0), axis=0) + 1) / len(seen)

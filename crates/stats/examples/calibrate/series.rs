@@ -60,11 +60,11 @@ pub(crate) fn tables(experiments: u32, bounds: &mut Bounds) {
 
 fn false_alarms(experiments: u32, bounds: &mut Bounds) {
     println!(
-        "\nSeries without a change in which one is found, % of {experiments} (95 % interval; at most 5)\n\n{:<26}{:<22}{:<22}{:<22}100, correlated 0.4",
-        "runs", "30", "100", "100, correlated 0.2"
+        "\nSeries without a change in which one is found, % of {experiments} (95 % interval; at most 5)\n\n{:<26}{:<18}{:<18}{:<18}{:<18}100, 0.4",
+        "runs, correlation", "30, 0", "100, 0", "100, 0.1", "100, 0.2"
     );
     for (name, noise) in NOISES {
-        let cells = [(30, 0.0), (100, 0.0), (100, 0.2), (100, 0.4)].map(|(n, phi)| {
+        let cells = [(30, 0.0), (100, 0.0), (100, 0.1), (100, 0.2), (100, 0.4)].map(|(n, phi)| {
             let [found] = count(experiments, |source| {
                 let values = runs(source, n, noise, phi, (n, 1.0));
                 let history = changes(&values, None, &options());
@@ -74,7 +74,7 @@ fn false_alarms(experiments: u32, bounds: &mut Bounds) {
             });
             let what = format!("series, {name}, {n} runs, correlated {phi}");
             bounds.check(&what, found, experiments, 0.0, 0.05);
-            format!("{:<22}", rate(found, experiments))
+            format!("{:<18}", rate(found, experiments))
         });
         println!("{name:<26}{}", cells.concat().trim_end());
     }
