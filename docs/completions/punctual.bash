@@ -3370,13 +3370,17 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__build)
-            opts="-j -q -h -V --name --model --base --with --without --fragment --set --matrix --jobs --no-ccache --package --build-test --only --anyway --quiet --json --home --help --version"
+            opts="-j -q -h -V --name --arch --model --base --with --without --fragment --set --matrix --jobs --no-ccache --package --build-test --only --anyway --quiet --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --arch)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3436,13 +3440,17 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__config)
-            opts="-o -h -V --source --model --base --with --without --fragment --set --output --force --list --json --home --help --version check diff help"
+            opts="-o -h -V --source --arch --model --base --with --without --fragment --set --output --force --list --json --home --help --version check diff help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --arch)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4248,7 +4256,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__rt)
-            opts="-j -q -h -V --source --sha256 --patch --fuzz --leave-out --name --stock --base --with --without --fragment --set --anyway --no-ccache --load --seeds --samples --jobs --quiet --json --model --home --help --version"
+            opts="-j -q -h -V --source --sha256 --patch --fuzz --leave-out --name --stock --arch --base --with --without --fragment --set --anyway --no-ccache --load --seeds --samples --jobs --quiet --json --model --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4275,6 +4283,10 @@ _punctual() {
                     return 0
                     ;;
                 --stock)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --arch)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -989,8 +989,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l sha256 -d 'SHA-256 that the package or tarball must have' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l patch -d 'Real-time patch for a source without PREEMPT_RT (before 6.12): a patch, a directory of patches, or a tarball of one' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l fuzz -d 'Lines of context that may differ when a hunk is applied' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l name -d 'Name of this flow, its source and its builds in the store [default: rt-VERSION]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l name -d 'Name of this flow, its source and its builds in the store [default: rt-VERSION, with the architecture if --arch names another]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l stock -d 'Preemption model of the stock kernel: none, voluntary, full, lazy' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l arch -d 'Architecture: x86_64 or arm64; one that is not this machine\'s takes a cross compiler [default: this machine\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l base -d 'Base configuration: running, tiny (the smallest for measuring in QEMU), defconfig, or a file' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l with -d 'Enable a fragment; `punctual kernel config --list` lists them (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l without -d 'Disable a fragment (can be repeated)' -r
@@ -1016,7 +1017,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s o -l output -d 'File to write, which must not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l file -d 'Also include FILE as PATH (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l arch -d 'For guests of another architecture: x86_64, aarch64' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l arch -d 'For guests of another architecture: x86_64, arm64' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l whole -d 'Use the whole program as /init, not only the measuring agent: needed for a job with a disk'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l uncompressed -d 'Do not compress it'
@@ -1099,6 +1100,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l source -d 'The source: its name in the store, or a directory [default: the only one in the store]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l arch -d 'Architecture: x86_64 or arm64; one that is not this machine\'s takes a cross compiler [default: this machine\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l model -d 'Preemption model [default: that of the base]' -r -f -a "none\t''
 voluntary\t''
 full\t''
@@ -1121,6 +1123,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "diff" -d 'List the options that differ between two configurations'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l name -d 'Name of the build [default: that of the source, and the model or base]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l arch -d 'Architecture: x86_64 or arm64; one that is not this machine\'s takes a cross compiler [default: this machine\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l model -d 'Preemption model [default: that of the base]' -r -f -a "none\t''
 voluntary\t''
 full\t''

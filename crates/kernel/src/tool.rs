@@ -25,6 +25,7 @@ const NOT_FOUND: i32 = 127;
 
 /// Packages of Debian and Ubuntu that programs are in.
 const PACKAGES: &[(&str, &str)] = &[
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("apt-get", "apt"),
     ("bison", "bison"),
     ("bzip2", "bzip2"),
@@ -36,6 +37,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("gzip", "gzip"),
     ("make", "make"),
     ("patch", "patch"),
+    ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"),
     ("xz", "xz-utils"),
     ("zstd", "zstd"),
 ];

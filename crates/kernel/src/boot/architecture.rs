@@ -37,6 +37,25 @@ impl Architecture {
         }
     }
 
+    /// Returns the one that is called `word`: as `uname -m` or as Debian calls it, `arm64` for example.
+    pub fn of_word(word: &str) -> Option<Self> {
+        let named = || Self::ALL.into_iter().find(|known| known.name() == word);
+        Self::of_machine(word).or_else(named)
+    }
+
+    /// Whether this program runs on another one.
+    pub fn is_foreign(self) -> bool {
+        Self::here() != Some(self)
+    }
+
+    /// Returns what the names of the programs of a cross compiler for it begin with.
+    pub(crate) const fn cross_compile(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-linux-gnu-",
+            Self::Arm64 => "aarch64-linux-gnu-",
+        }
+    }
+
     /// Returns its name in words.
     pub const fn name(self) -> &'static str {
         match self {

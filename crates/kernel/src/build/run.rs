@@ -74,12 +74,12 @@ pub enum BuildError {
         /// What was named.
         only: String,
     },
-    /// Another source was built under this name.
+    /// Another source, or for another architecture, was built under this name.
     #[error("build `{name}` already exists, for {other}")]
     OtherSource {
         /// The build.
         name: String,
-        /// Its source.
+        /// Its source, or its architecture.
         other: String,
     },
     /// Somebody builds it.
@@ -133,13 +133,20 @@ pub fn build(
     fs::create_dir_all(&objects).map_err(PathError::at("make directory", &objects))?;
     let _lock = lock(&place, &order.name)?;
     let before = stock.build(&order.name)?;
-    if let Some(before) = &before
-        && before.source != order.source
-    {
-        return Err(BuildError::OtherSource {
-            name: order.name.clone(),
-            other: before.source.clone(),
-        });
+    if let Some(before) = &before {
+        // Older programs built for their own machine alone.
+        let machine = before.architecture.as_deref();
+        let machine = machine.unwrap_or(std::env::consts::ARCH);
+        let other = match before.source != order.source {
+            true => Some(before.source.as_str()),
+            false => (machine != order.tree.machine()).then_some(machine),
+        };
+        if let Some(other) = other {
+            return Err(BuildError::OtherSource {
+                name: order.name.clone(),
+                other: other.to_owned(),
+            });
+        }
     }
     let configured = configure(order.tree, &objects, order.wish, sys, stop)?;
     if !configured.unmet.is_empty() && !order.anyway {
@@ -211,6 +218,7 @@ impl Order<'_> {
 
 /// Refuses what would fail after much was compiled: packages that are missing, and directories that are not of the source.
 fn check(order: &Order<'_>) -> Result<(), BuildError> {
+    order.tree.needs_compiler()?;
     let (what, missing) = match (order.package, order.is_test()) {
         (true, _) => ("make Debian packages", debian::missing(order.tree)),
         (false, true) => (
@@ -240,11 +248,12 @@ fn described(
     place: &Path,
     ccache: bool,
 ) -> BuiltKernel {
-    let compiler = ask(command("gcc").arg("--version")).map(|answer| answer.text());
+    let compiler = ask(command(order.tree.compiler()).arg("--version")).map(|answer| answer.text());
     let compiler = compiler.unwrap_or_default();
     BuiltKernel {
         name: order.name.clone(),
         source: order.source.clone(),
+        architecture: Some(order.tree.machine().to_owned()),
         release: None,
         model: order.wish.model,
         base: order.wish.base.name(),
@@ -276,10 +285,12 @@ fn prepare(make: &mut Long<'_>, order: &Order<'_>, objects: &Path, ccache: bool)
         .arg("-C")
         .arg(&order.tree.path)
         .arg(joined("O=", objects))
+        .args(order.tree.cross())
         .arg(format!("-j{}", order.jobs))
         .arg(format!("LOCALVERSION={local}"));
     if ccache {
-        make.command.arg("CC=ccache gcc");
+        make.command
+            .arg(format!("CC=ccache {}", order.tree.compiler()));
         // Else no object is found again from another directory.
         make.command
             .env("CCACHE_NOHASHDIR", "1")
@@ -336,8 +347,10 @@ fn complete(
 fn expected(stock: &KernelStore, built: &BuiltKernel) -> Result<Option<u64>, KernelStoreError> {
     let builds = stock.list()?.builds;
     let alike = builds.iter().filter(|other| {
-        let same =
-            other.source == built.source && other.base == built.base && other.only == built.only;
+        let same = other.source == built.source
+            && other.architecture == built.architecture
+            && other.base == built.base
+            && other.only == built.only;
         same && other.end == BuildEnd::Complete && other.starts == 1
     });
     Ok(alike.map(|other| other.steps).max())

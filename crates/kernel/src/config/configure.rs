@@ -13,7 +13,7 @@ use punctual_sys::SysRoot;
 use sha2::{Digest as _, Sha256};
 
 use super::explain::explain;
-use super::fragment::{Builtin, Fragment, MODELS, TINY, WITH, WITHOUT};
+use super::fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT, tiny};
 use super::kconfig::{Kconfig, KconfigError};
 use super::values::{OFF, OddLine, Values};
 use crate::boot::kind;
@@ -165,6 +165,7 @@ pub fn configure(
     stop: &dyn Fn() -> bool,
 ) -> Result<Configured, ConfigError> {
     let (mut fragment, fragments) = asked(wish)?;
+    tree.needs_compiler()?;
     let mut remarks = Vec::new();
     fs::create_dir_all(output).map_err(PathError::at("make directory", output))?;
     let kconfig = Kconfig::read(&tree.path, tree.srcarch())?;
@@ -172,13 +173,10 @@ pub fn configure(
     let dot = output.join(".config");
     match &wish.base {
         Base::Tiny => {
-            if tree.srcarch() != "x86" {
-                return Err(ConfigError::Usage {
-                    option: "--base tiny".to_owned(),
-                    reason: format!("it exists only for x86-64, not for {}", tree.srcarch()),
-                });
-            }
-            let mut whole = TINY.fragment();
+            let mut whole = tiny(tree.srcarch()).ok_or_else(|| ConfigError::Usage {
+                option: "--base tiny".to_owned(),
+                reason: format!("it exists for x86-64 and arm64, not for {}", tree.srcarch()),
+            })?;
             whole.add(&fragment);
             fragment = whole;
             only_there(&mut fragment, &kconfig);
@@ -198,6 +196,7 @@ pub fn configure(
                 Base::File(path) => read_file(path)?,
                 _ => running(sys)?,
             };
+            is_for(tree, &wish.base, &base)?;
             remarks.extend(without_keys(&mut base, &tree.path));
             lay_over(tree, output, &fragment.over(base), stop)?;
         }
@@ -219,6 +218,22 @@ fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
         if !kconfig.options.contains_key(&name) {
             fragment.wanted.remove(&name);
         }
+    }
+}
+
+/// Refuses a base of another architecture, most of which Kconfig would drop silently.
+fn is_for(tree: &Tree, base: &Base, values: &Values) -> Result<(), ConfigError> {
+    let known = [("X86", "x86"), ("ARM64", "arm64")];
+    let of = known.iter().find(|(name, _)| values.is_on(name));
+    match of {
+        Some((_, of)) if *of != tree.srcarch() => Err(ConfigError::Usage {
+            option: format!("--base {}", base.name()),
+            reason: format!(
+                "it is for {of}, and the kernel for {}: name another base, or its architecture with --arch",
+                tree.srcarch()
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -310,7 +325,8 @@ fn make<'a>(tree: &Tree, output: &Path) -> Long<'a> {
     make.command
         .arg("-C")
         .arg(&tree.path)
-        .arg(joined("O=", output));
+        .arg(joined("O=", output))
+        .args(tree.cross());
     make
 }
 

@@ -55,11 +55,16 @@ pub const WITHOUT: &[Builtin] = builtin!(
 pub const MODELS: &[Builtin] =
     builtin!("model": "none", "voluntary", "full", "lazy", "rt", "dynamic");
 
-/// The base for measuring in QEMU on x86-64.
-pub(crate) const TINY: Builtin = Builtin {
-    name: "tiny",
-    text: include_str!("../../fragments/base/tiny.config"),
-};
+/// The base for measuring in QEMU: what it takes everywhere, and what in addition, by the directory below `arch`.
+pub(crate) const TINY: &[Builtin] = builtin!("base": "tiny", "tiny-x86", "tiny-arm64");
+
+/// Returns the base for measuring in QEMU, where there is one.
+pub(crate) fn tiny(srcarch: &str) -> Option<Fragment> {
+    let named = |name: &str| TINY.iter().find(|builtin| builtin.name == name);
+    let mut fragment = named("tiny")?.fragment();
+    fragment.add(&named(&format!("tiny-{srcarch}"))?.fragment());
+    Some(fragment)
+}
 
 impl Builtin {
     /// Reads the fragment.
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_fragment_of_the_program_can_be_read_and_says_what_it_is_for() {
-        for builtin in [WITH, WITHOUT, MODELS, &[TINY]].into_iter().flatten() {
+        for builtin in [WITH, WITHOUT, MODELS, TINY].into_iter().flatten() {
             let fragment = Fragment::parse(builtin.text).unwrap();
             assert!(fragment.about.len() > 10, "{}", builtin.name);
             assert!(!fragment.wanted.is_empty(), "{}", builtin.name);

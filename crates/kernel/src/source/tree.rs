@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::boot::Architecture;
 use crate::file::{open_regular, read_head};
-use crate::tool::{command, run};
+use crate::tool::{ToolError, command, has, run};
 
 /// Where in a Makefile its version is: that of 6.12 has it in its first 200 bytes.
 const HEAD: u64 = 64 << 10;
@@ -25,6 +26,8 @@ pub struct Tree {
     /// `6.12.117`, with what `EXTRAVERSION` adds.
     pub version: String,
     machine: String,
+    /// What it is built for, where this machine is of another architecture.
+    cross: Option<Architecture>,
 }
 
 /// A directory is no source tree.
@@ -72,13 +75,57 @@ impl Tree {
             path: fs::canonicalize(path).map_err(|err| fault("directory", err))?,
             version,
             machine: std::env::consts::ARCH.to_owned(),
+            cross: None,
         })
+    }
+
+    /// Makes it one that is built for `architecture`, whatever this machine is.
+    #[must_use]
+    pub fn built_for(mut self, architecture: Architecture) -> Self {
+        architecture.machine().clone_into(&mut self.machine);
+        self.cross = architecture.is_foreign().then_some(architecture);
+        self
+    }
+
+    /// Returns what it is built for, as `uname -m` calls it.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    /// Whether it is built for another architecture than this machine's.
+    pub const fn is_foreign(&self) -> bool {
+        self.cross.is_some()
+    }
+
+    /// Returns its compiler.
+    pub(crate) fn compiler(&self) -> String {
+        let prefix = self.cross.map_or("", Architecture::cross_compile);
+        format!("{prefix}gcc")
+    }
+
+    /// Returns the arguments with which make builds for another architecture than this machine's.
+    pub(crate) fn cross(&self) -> Vec<String> {
+        let told = self.cross.map(|architecture| {
+            let prefix = architecture.cross_compile();
+            let arch = format!("ARCH={}", self.srcarch());
+            vec![arch, format!("CROSS_COMPILE={prefix}")]
+        });
+        told.unwrap_or_default()
+    }
+
+    /// Refuses another architecture without its compiler: Kconfig would say so in its own words.
+    pub(crate) fn needs_compiler(&self) -> Result<(), ToolError> {
+        let program = self.compiler();
+        match self.cross {
+            Some(_) if !has(&program) => Err(ToolError::Missing { program }),
+            _ => Ok(()),
+        }
     }
 
     /// The first version that has `PREEMPT_RT` for x86-64 and arm64 without a patch.
     pub const REALTIME: (u32, u32) = (6, 12);
 
-    /// Whether it has `PREEMPT_RT` for this machine: by its version, or by a patch that somebody applied.
+    /// Whether it has `PREEMPT_RT` for what it is built for: by its version, or by a patch that somebody applied.
     pub fn has_realtime(&self) -> bool {
         let mut numbers = self.version.split(['.', '-']).map(str::parse::<u32>);
         if let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next())
@@ -91,7 +138,7 @@ impl Tree {
         String::from_utf8_lossy(&text).contains("select ARCH_SUPPORTS_RT")
     }
 
-    /// Returns the directory below `arch` for this machine.
+    /// Returns the directory below `arch` for what it is built for.
     pub fn srcarch(&self) -> &str {
         match self.machine.as_str() {
             "x86_64" | "x86" => "x86",

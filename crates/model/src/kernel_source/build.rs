@@ -28,6 +28,9 @@ pub struct BuiltKernel {
     pub name: String,
     /// Name or directory of the source.
     pub source: String,
+    /// What it was built for, as `uname -m` calls it. Absent in builds of older programs, which were for the machine that they ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
     /// Release that the kernel bears: `6.12.117-rt`. Null until it is built.
     pub release: Option<String>,
     /// The preemption model. Null where the base decides.

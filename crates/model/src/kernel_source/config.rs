@@ -50,6 +50,9 @@ pub struct ConfigReport {
     pub source: String,
     /// Version of the source: `6.12.117`.
     pub version: String,
+    /// What it is for, as `uname -m` calls it. Absent in reports of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
     /// What it started from: `tiny`, `running`, `defconfig`, or a file.
     pub base: String,
     /// The preemption model asked for. Null where the base decides.

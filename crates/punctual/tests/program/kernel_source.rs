@@ -14,7 +14,8 @@ use crate::common::{Answer, Home, finish, machine, wait_until};
 use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
-/// Kconfig that drops TIMERLAT_TRACER, and a kernel of three objects; an object takes `$SLOW` seconds.
+/// Kconfig that drops TIMERLAT_TRACER, and a kernel of three objects; an object takes `$SLOW` seconds. For arm64 the configuration and
+/// the image say what make was told.
 const MAKEFILE: &str = r#"VERSION = 6
 PATCHLEVEL = 12
 SUBLEVEL = 9
@@ -26,6 +27,7 @@ drivers/clocksource/: $(O)/one.o
 	@echo "drivers/clocksource/x.c:1: warning: something"
 allnoconfig:
 	grep -v TIMERLAT $(KCONFIG_ALLCONFIG) > $(O)/.config
+	echo '# $(ARCH) $(CROSS_COMPILE)' >> $(O)/.config
 olddefconfig:
 	true
 $(O)/%.o:
@@ -35,6 +37,10 @@ bzImage: $(O)/one.o $(O)/two.o $(O)/three.o
 	@echo "$$KBUILD_BUILD_TIMESTAMP $$KBUILD_BUILD_USER" > $(O)/arch/x86/boot/bzImage
 	@echo 6.12.9$(LOCALVERSION) > $(O)/include/config/kernel.release
 	@echo "kernel/x.c:1: warning: something"
+Image: $(O)/one.o
+	@mkdir -p $(O)/arch/arm64/boot $(O)/include/config
+	@echo "$(ARCH) $(CROSS_COMPILE)" > $(O)/arch/arm64/boot/Image
+	@echo 6.12.9$(LOCALVERSION) > $(O)/include/config/kernel.release
 bindeb-pkg:
 	@test -s $(O)/arch/x86/boot/bzImage
 	@echo deb > $(O)/../linux-image_1_amd64.deb

@@ -84,7 +84,9 @@ impl Document {
         let model = report.model.map(|model| model.to_string());
         let model = model.unwrap_or_else(|| "as the base has it".to_owned());
         let source = format!("Linux {}, {}", report.version, report.source);
-        let base = format!("{}, preemption model {model}", report.base);
+        let machine = report.architecture.iter();
+        let machine: String = machine.map(|of| format!(" for {of}")).collect();
+        let base = format!("{}{machine}, preemption model {model}", report.base);
         let mut facts = vec![("Source", source), ("Base", base)];
         if !report.fragments.is_empty() {
             facts.push(("Fragments", report.fragments.join(", ")));
@@ -347,6 +349,7 @@ fn builds(builds: &[BuiltKernel]) -> Table {
     let columns = [
         "<Build",
         "<Release",
+        "?<For",
         "<Model",
         "<End",
         "Make s",
@@ -365,6 +368,7 @@ fn builds(builds: &[BuiltKernel]) -> Table {
         [
             build.name.clone(),
             build.release.clone().unwrap_or_else(|| "-".to_owned()),
+            build.architecture.clone().unwrap_or_else(|| "-".to_owned()),
             model.unwrap_or_else(|| "base's".to_owned()),
             end.to_owned(),
             tenths(build.make_ms),

@@ -258,7 +258,7 @@ pub struct KernelRtArgs {
     #[arg(long)]
     pub leave_out: bool,
 
-    /// Name of this flow, its source and its builds in the store [default: rt-VERSION]
+    /// Name of this flow, its source and its builds in the store [default: rt-VERSION, with the architecture if --arch names another]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
@@ -317,11 +317,12 @@ fn jobs(text: &str) -> Result<usize, String> {
     jobs.ok_or_else(|| "must be from 1 to 256".to_owned())
 }
 
-/// Reads what goes wrong on purpose.
-fn architecture(text: &str) -> Result<Architecture, String> {
-    Architecture::of_machine(text).ok_or_else(|| "must be x86_64 or aarch64".to_owned())
+/// Reads an architecture.
+pub(super) fn architecture(text: &str) -> Result<Architecture, String> {
+    Architecture::of_word(text).ok_or_else(|| "must be x86_64 or arm64".to_owned())
 }
 
+/// Reads what goes wrong on purpose.
 fn fault(text: &str) -> Result<Fault, String> {
     match text {
         "panic" => Ok(Fault::Panic),
@@ -347,7 +348,7 @@ pub struct InitramfsArgs {
     #[arg(long)]
     pub whole: bool,
 
-    /// For guests of another architecture: x86_64, aarch64
+    /// For guests of another architecture: x86_64, arm64
     #[arg(long, value_name = "ARCH", conflicts_with = "whole", value_parser = architecture)]
     pub arch: Option<Architecture>,
 

@@ -6,8 +6,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use punctual_kernel::boot::Architecture;
 use punctual_model::{KernelModel, Severity};
 
+use super::kernel::architecture;
 use super::{one_of, path};
 
 /// What to do with kernels before they boot
@@ -92,6 +94,10 @@ pub struct KernelPatchArgs {
 /// What a configuration is made of
 #[derive(Args, Clone, Debug)]
 pub struct KernelConfigWish {
+    /// Architecture: x86_64 or arm64; one that is not this machine's takes a cross compiler [default: this machine's]
+    #[arg(long, value_name = "ARCH", value_parser = architecture, help_heading = "Configuration")]
+    pub arch: Option<Architecture>,
+
     /// Preemption model [default: that of the base]
     #[arg(long, value_name = "MODEL", value_parser = one_of(KernelModel::ALL, KernelModel::name), help_heading = "Configuration")]
     pub model: Option<KernelModel>,

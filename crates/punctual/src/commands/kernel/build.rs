@@ -29,7 +29,12 @@ use crate::signals::StopRequest;
 pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, CliError> {
     let stock = kernel_store::open(home)?;
     let stop = StopRequest::on_signals()?;
-    let source = kernel_store::find(&stock, &args.source)?;
+    let source = kernel_store::find(&stock, &args.source)?.built_for(args.wish.arch);
+    if args.package && source.tree.is_foreign() {
+        return Err(CliError::usage(
+            "--package: makes packages only for this machine's architecture",
+        ));
+    }
     let manner = Manner {
         jobs: args.jobs,
         ccache: !args.no_ccache,
@@ -152,7 +157,11 @@ fn orders(args: &KernelBuildArgs, source: &FoundSource) -> Vec<(String, Wish)> {
 fn stem(source: &FoundSource) -> String {
     let name = source.known.as_ref().map(|known| known.name.as_str());
     let name = name.unwrap_or(source.tree.version.as_str());
-    name.trim_start_matches("linux-source-").to_owned()
+    let name = name.trim_start_matches("linux-source-");
+    match source.tree.is_foreign() {
+        true => format!("{name}-{}", source.tree.srcarch()),
+        false => name.to_owned(),
+    }
 }
 
 fn one(

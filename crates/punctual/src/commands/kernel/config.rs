@@ -67,8 +67,13 @@ pub(super) fn wish(given: &KernelConfigWish) -> Wish {
 /// Makes an error of what `configure` says.
 pub(super) fn not_configured(err: ConfigError) -> CliError {
     match err {
-        ConfigError::Usage { option, reason } => CliError::usage(format!("{option}: {reason}"))
-            .hint("`punctual kernel config --list` lists the fragments"),
+        ConfigError::Usage { option, reason } => {
+            let error = CliError::usage(format!("{option}: {reason}"));
+            match option.starts_with("--base ") {
+                true => error,
+                false => error.hint("`punctual kernel config --list` lists the fragments"),
+            }
+        }
         ConfigError::NotTold { .. } => failed("configure the kernel", err)
             .exiting(Exit::Unsupported)
             .hint("name a file with --base FILE, or start from --base defconfig"),
@@ -92,6 +97,7 @@ fn report(tree: &Tree, wish: &Wish, made: &Configured, output: Option<&Path>) ->
         format: KERNEL_CONFIG_FORMAT.to_owned(),
         source: tree.path.display().to_string(),
         version: tree.version.clone(),
+        architecture: Some(tree.machine().to_owned()),
         base: wish.base.name(),
         model: wish.model,
         fragments: made.fragments.clone(),
@@ -120,6 +126,7 @@ fn make(stock: &KernelStore, args: &KernelConfigArgs) -> Result<Exit, CliError> 
         );
     }
     let source = kernel_store::find_or_only(stock, args.source.as_deref())?;
+    let source = source.built_for(args.wish.arch);
     let wish = wish(&args.wish);
     let stop = StopRequest::on_signals()?;
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;

@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use punctual_kernel::boot::Architecture;
 use punctual_kernel::build::BuildError;
 use punctual_kernel::config::{self, ConfigError, Values};
 use punctual_kernel::patch::PatchError;
@@ -110,6 +111,16 @@ pub(crate) struct FoundSource {
     pub(crate) tree: Tree,
     /// What the store knows of it.
     pub(crate) known: Option<KernelSource>,
+}
+
+impl FoundSource {
+    /// Makes it one that is built for `architecture`, if one is asked for.
+    pub(super) fn built_for(mut self, architecture: Option<Architecture>) -> Self {
+        if let Some(architecture) = architecture {
+            self.tree = self.tree.built_for(architecture);
+        }
+        self
+    }
 }
 
 /// Finds a source: a directory, or a name in the store.

@@ -20,6 +20,7 @@ use super::kernel_store::{self, failed, now};
 use crate::cli::KernelRtArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::guests::Host;
 use crate::output::{self, print, remark};
 use crate::signals::StopRequest;
 
@@ -43,7 +44,15 @@ struct Run<'a> {
 pub(super) fn run(home: Option<&Path>, args: &KernelRtArgs) -> Result<Exit, CliError> {
     let version = Version::parse(&args.linux)?;
     let name = args.name.clone();
-    let name = name.unwrap_or_else(|| format!("rt-{}", args.linux));
+    let foreign = args.wish.arch.filter(|arch| arch.is_foreign());
+    let name = name.unwrap_or_else(|| match foreign {
+        Some(arch) => format!("rt-{}-{arch}", args.linux),
+        None => format!("rt-{}", args.linux),
+    });
+    if let Some(arch) = foreign {
+        // What its guests lack is said before two kernels are built.
+        Host::of(arch)?.version()?;
+    }
     if args.wish.model.is_some() {
         return Err(CliError::usage(
             "--model: `kernel rt` builds a stock and a real-time kernel; --stock chooses the stock one's",
@@ -125,6 +134,10 @@ fn asked(args: &KernelRtArgs) -> BTreeMap<String, String> {
             },
         ),
         ("stock", args.stock.to_string()),
+        (
+            "arch",
+            wish.arch.map(|arch| arch.to_string()).unwrap_or_default(),
+        ),
         ("base", wish.base.clone()),
         ("with", wish.with.join(" ")),
         ("without", wish.without.join(" ")),

@@ -114,6 +114,67 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
     assert!(!tree.join(".config").exists());
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_kernel_for_arm64_takes_its_cross_compiler_and_the_record_says_what_it_is_for() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    tree(&home);
+    let compiler = home.dir().join("bin/aarch64-linux-gnu-gcc");
+    fs::create_dir(home.dir().join("bin")).unwrap();
+    fs::write(&compiler, "#!/bin/sh\necho made for arm64\n").unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |path: &str, line: &str| {
+        let mut command = home.command(line.split(' '));
+        command.current_dir(home.dir()).env("PATH", path);
+        finish(command)
+    };
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}/bin:{path}", home.dir().display());
+    let build = "kernel build linux --arch arm64 --anyway --quiet --no-ccache";
+    // Without the compiler nothing is made, and what to install is said.
+    for line in [build, "kernel config --source linux --arch arm64"] {
+        let answer = run("/none", line);
+        answer.error(5, &["aarch64-linux-gnu-gcc is not installed"]);
+        let package = "sudo apt-get install gcc-aarch64-linux-gnu";
+        assert!(answer.stderr.contains(package), "{}", answer.stderr);
+    }
+    let builds = home.store().join("kernels/builds");
+    assert!(!builds.exists());
+    let report = run(&path, &format!("{build} --json")).fine().json();
+    assert_valid(&schema("kernel-build.schema.json"), &report);
+    let built = &report["builds"][0];
+    for (key, value) in [
+        ("name", "6.12.9-arm64-tiny"),
+        ("architecture", "aarch64"),
+        ("compiler", "made for arm64"),
+        ("end", "complete"),
+    ] {
+        assert_eq!(built[key], value);
+    }
+    let told = "arm64 aarch64-linux-gnu-\n";
+    let image = fs::read(built["image"].as_str().unwrap()).unwrap();
+    assert_eq!(String::from_utf8(image).unwrap(), told);
+    let config = fs::read(built["config"].as_str().unwrap()).unwrap();
+    let config = String::from_utf8(config).unwrap();
+    assert!(config.ends_with(&format!("# {told}")), "{config}");
+    assert!(config.contains("CONFIG_PCI_HOST_GENERIC=y") && !config.contains("HPET"));
+    // One name is one architecture; what is made for this machine alone is refused.
+    let native = "kernel build linux --anyway --quiet --no-ccache --name 6.12.9-arm64-tiny";
+    run(&path, native).error(1, &["already exists, for aarch64"]);
+    run(&path, &format!("{build} --package")).error(2, &["--package"]);
+    fs::write(home.dir().join("pc.config"), "CONFIG_X86=y\n").unwrap();
+    run(&path, &format!("{build} --base pc.config")).error(
+        2,
+        &["--base pc.config: it is for x86, and the kernel for arm64"],
+    );
+    // The whole flow fetches and builds nothing for guests that cannot run.
+    let mut flow = home.command(["kernel", "rt", "6.12", "--arch", "arm64"]);
+    flow.env("PUNCTUAL_AGENT_AARCH64", "/none/agent");
+    finish(flow).error(1, &["read /none/agent"]);
+    assert!(!home.store().join("kernels/sources").exists());
+}
+
 #[test]
 fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
     let home = Home::new();

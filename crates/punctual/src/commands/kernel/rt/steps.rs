@@ -84,7 +84,8 @@ impl Run<'_> {
     }
 
     fn find(&self) -> Result<FoundSource, CliError> {
-        kernel_store::find(&self.stock, Path::new(&self.source_name()))
+        let found = kernel_store::find(&self.stock, Path::new(&self.source_name()))?;
+        Ok(found.built_for(self.args.wish.arch))
     }
 
     fn fetch(&self) -> Result<String, CliError> {
