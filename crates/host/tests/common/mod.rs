@@ -11,13 +11,14 @@ use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
 /// Every machine.
-pub(crate) const MACHINES: [&str; 8] = [
+pub(crate) const MACHINES: [&str; 9] = [
     "arm-board-rk3399",
     "desktop-i7-4770k",
     "jetson-agx-orin",
     "kvm-guest",
     "laptop-all-wrong",
     "numa-server",
+    "raspberry-pi-4",
     "raspberry-pi-5",
     "telco-node-rt",
 ];

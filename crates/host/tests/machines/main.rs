@@ -19,7 +19,7 @@ use punctual_host::Archive;
 use punctual_model::{CpuSet, Diagnosis, HostFacts};
 
 /// Each machine, as it is and with CPUs that are meant for real-time work.
-pub(crate) const CASES: [(&str, Option<&str>); 13] = [
+pub(crate) const CASES: [(&str, Option<&str>); 14] = [
     ("arm-board-rk3399", None),
     ("arm-board-rk3399", Some("3-5")),
     ("desktop-i7-4770k", None),
@@ -31,6 +31,7 @@ pub(crate) const CASES: [(&str, Option<&str>); 13] = [
     ("laptop-all-wrong", Some("0,6")),
     ("numa-server", None),
     ("numa-server", Some("8-17")),
+    ("raspberry-pi-4", None),
     ("raspberry-pi-5", Some("3")),
     ("telco-node-rt", None),
 ];

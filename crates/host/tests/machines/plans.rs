@@ -11,7 +11,7 @@ use punctual_host::boot;
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::{PlanOptions, plan};
 use punctual_host::profile::{Profile, builtin};
-use punctual_model::{ArgumentState, BootPlan, CpuSet, Plan, PlanStep};
+use punctual_model::{ArgumentState, BootLoader, BootPlan, CpuSet, Plan, PlanStep};
 use punctual_sys::SysRoot;
 
 use super::common::{archive, unpacked};
@@ -82,6 +82,42 @@ fn every_machine_gets_the_plans_that_it_got() {
         wrong.extend(differs(&format!("{name}.plans"), &text));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_raspberry_pi_4_is_named_and_its_cmdline_txt_gets_what_its_kernel_heeds() {
+    let (sys, survey, _dir) = survey("raspberry-pi-4");
+    let facts = punctual_host::inspect(&sys);
+    let board = facts.board.as_deref();
+    assert_eq!(board, Some("Raspberry Pi 4 Model B Rev 1.4"));
+    assert_eq!(facts.cpu_model.as_deref(), Some("Cortex-A72"));
+    assert_eq!(facts.unequal(&facts.cpus_online), None);
+    let line = "console=serial0,115200 console=tty1 root=PARTUUID=00000000-02 rootwait\n";
+    let path = "/boot/firmware/cmdline.txt";
+    std::fs::create_dir_all(sys.full("/boot/firmware")).unwrap();
+    std::fs::write(sys.full(path), line).unwrap();
+    let options = PlanOptions {
+        cpus: Some("3".parse().unwrap()),
+        ..PlanOptions::default()
+    };
+    let plan = boot::plan(&profile("isolate"), &survey, &sys, &options).unwrap();
+    assert_eq!(plan.loader, Some(BootLoader::CommandLineFile));
+    let file = plan.files.iter().find(|file| file.path == path).unwrap();
+    assert_eq!(file.old.as_deref(), Some(line));
+    let added = " isolcpus=managed_irq,domain,3 ";
+    assert!(
+        file.new.starts_with(line.trim()) && file.new.contains(added),
+        "{}",
+        file.new
+    );
+    // The vendor's kernel is built without.
+    let unheeded = plan.arguments.iter().filter_map(|argument| {
+        let why = argument.unheeded.as_deref()?;
+        Some((argument.word.split('=').next()?, why))
+    });
+    let unheeded: BTreeMap<&str, &str> = unheeded.collect();
+    assert!(unheeded["nohz_full"].contains("CONFIG_NO_HZ_FULL"));
+    assert!(!unheeded.contains_key("isolcpus"));
 }
 
 /// Knobs that others follow.
