@@ -106,3 +106,85 @@ pub(super) fn histogram_log(outcome: &RunOutcome, started: SystemTime) -> Vec<u8
     drop(write_hlog(&mut log, started, &entries));
     log
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use punctual_measure::frame::Found;
+    use punctual_model::{CpuCapacity, Nanos, Policy, Setup};
+    use punctual_report::document::{Document, Material};
+    use punctual_report::html;
+    use punctual_report::text::{Detail, page};
+
+    use super::*;
+
+    /// The record of a run on these CPUs of a board with four slow and two fast ones.
+    fn on(cpus: &str) -> RunRecord {
+        let setup = Setup {
+            cpus: cpus.parse().unwrap(),
+            priority: Policy::Other { nice: 0 },
+            duration_ns: None,
+            dma_latency_ns: None,
+            mlock: false,
+            housekeeping: "0".parse().unwrap(),
+            loads: Vec::new(),
+            options: BTreeMap::new(),
+        };
+        let job = Job {
+            instrument: "noise",
+            setup: setup.clone(),
+            spec: None,
+            name: None,
+            note: None,
+            tags: BTreeMap::new(),
+            requirements: Vec::new(),
+            loads: Vec::new(),
+            metrics: None,
+            insist_on_mlock: false,
+            insist_on_dma_latency: false,
+            psquare: false,
+            explain: false,
+            work: None,
+        };
+        let of = |capacity, cpus: &str| CpuCapacity {
+            capacity,
+            cpus: cpus.parse().unwrap(),
+        };
+        let host = HostFacts {
+            cpu_capacities: vec![of(485, "0-3"), of(1024, "4-5")],
+            ..HostFacts::default()
+        };
+        let outcome = RunOutcome {
+            setup,
+            found: Found::default(),
+            duration: Nanos::from_secs(1),
+            loads: Vec::new(),
+        };
+        to_record(Uuid::nil(), &job, host, SystemTime::UNIX_EPOCH, outcome)
+    }
+
+    #[test]
+    fn figures_of_cpus_of_different_capacity_are_called_mixed_on_the_terminal_and_on_a_page() {
+        let shown = |cpus: &str| {
+            let material = Material {
+                runs: vec![on(cpus).into()],
+                ..Material::default()
+            };
+            let document = Document::new(&material);
+            let text = page(&document, 100, Detail::Summary);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            (words.join(" "), html::page(&document))
+        };
+        let said = "unequal-cpus: the measured CPUs differ in capacity: 485 (CPU 3), 1024 (CPU 4). \
+                    Figures of all threads together mix fast and slow CPUs";
+        let (text, page) = shown("3-4");
+        assert!(text.contains(said), "{text}");
+        assert!(page.contains(said), "{page}");
+        let (text, page) = shown("4-5");
+        assert!(
+            !text.contains("unequal-cpus") && !page.contains("unequal-cpus"),
+            "{text}"
+        );
+    }
+}
