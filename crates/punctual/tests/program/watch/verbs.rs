@@ -73,32 +73,41 @@ fn a_change_of_the_program_is_judged_by_its_watched_runs() {
             crate::common::finish(command);
         }
     }
+    let list = home.run(["runs", "list", "--json"]).json();
+    let list = list["runs"].as_array().unwrap();
+    // A machine may be too busy for a valid run: what is valid is compared.
+    let fine = |of: &[Value]| {
+        of.iter()
+            .filter(|run| run["figures"]["valid"] == true)
+            .count()
+    };
+    let (newest, oldest) = list.split_at(RUNS);
     let compared = home
         .run(["compare", "tag:change=before", "tag:change=after", "--json"])
         .json();
-    let number = |value: &Value| value.as_array().unwrap().len();
-    let groups = compared["groups"].as_array().unwrap();
-    let valid: Vec<usize> = groups.iter().map(|group| number(&group["runs"])).collect();
-    let figures = compared["results"].as_array().unwrap();
-    let figure = |name: &str| {
-        let found = figures.iter().find(|figure| figure["figure"] == name);
-        found.unwrap_or_else(|| panic!("{name}: {compared:#}"))
+    let groups = compared["groups"].as_array().unwrap().iter();
+    let runs: Vec<usize> = groups
+        .map(|group| group["runs"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(runs, [fine(oldest), fine(newest)]);
+    if runs.contains(&0) {
+        return;
+    }
+    let results = compared["results"].as_array().unwrap();
+    let result = |figure: &str| {
+        results
+            .iter()
+            .find(|result| result["figure"] == figure)
+            .unwrap()
     };
     // Each strike takes 10 ms from a loop that works for 0.1 ms.
-    let longest = figure("max");
-    let running = figure("time_in_phase[phase=running,thread=0]");
+    let longest = result("max");
     assert!(
         longest["ratio"]["estimate"].as_f64().unwrap() < 1.0,
         "{longest:#}"
     );
-    if valid == [RUNS, RUNS] {
-        assert!(!running["verdict"].is_null(), "{running:#}");
-    } else {
-        let invalid = groups
-            .iter()
-            .map(|group| group["invalid"].as_u64().unwrap());
-        assert!(invalid.sum::<u64>() > 0, "{groups:#?}");
-    }
+    let phase = result("time_in_phase[phase=running,thread=0]");
+    assert_eq!(phase["baseline"]["runs"].as_u64().unwrap(), runs[0] as u64);
     let said = home
         .run(["compare", "tag:change=before", "tag:change=after"])
         .stdout;
