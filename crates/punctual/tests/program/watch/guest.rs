@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::late_loop;
+use super::{late_loop, truth};
 use crate::common::Home;
 use crate::guests;
 
@@ -51,6 +51,73 @@ fn the_same_scenario_in_virtual_time_has_the_same_ranking_to_the_byte() {
     let (_, again) = watched(&home, kernel, "higher-priority");
     assert_eq!(all, again["watched"].to_string());
     crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
+}
+
+#[test]
+fn in_virtual_time_each_late_cycle_has_its_owner() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    let home = Home::aside();
+    let (thread, _) = watched(&home, images.dynamic.to_str().unwrap(), "lock");
+    let late = &thread["late"]["count"];
+    // A strike of 10 ms makes a cycle of 4 ms late, or two.
+    assert!((6..=12).contains(&late.as_u64().unwrap()), "{thread:#}");
+    let [culprit] = thread["culprits"].as_array().unwrap().as_slice() else {
+        panic!("{:#}", thread["culprits"]);
+    };
+    assert_eq!(
+        (&culprit["kind"], &culprit["name"]),
+        (&"lock-chain".into(), &"middle".into())
+    );
+    assert_eq!((&culprit["cycles"], &culprit["saved"]), (late, late));
+}
+
+#[test]
+fn in_virtual_time_cyclictest_says_the_same_of_each_wake_up() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    if !crate::common::machine::has_tool("cyclictest") {
+        return crate::common::machine::skip("cyclictest", "not installed");
+    }
+    let home = Home::aside();
+    let target = format!("guest:{},virtual-time", images.dynamic.display());
+    let watch = [
+        "watch", "--raw", "--quiet", "--json", "--target", &target, "--",
+    ];
+    let mut command = home.command(watch);
+    command.args("cyclictest -v -t1 -p80 -i2000 -l200 -m".split(' '));
+    let answer = crate::common::finish(command);
+    let record = answer.record();
+    let ours = truth::cycles(&home, &record, "cyclictest");
+    let theirs = truth::said_by_cyclictest(&answer.stderr);
+    assert_eq!((ours.len(), theirs.len()), (199, 200));
+    let threads = record["watched"]["threads"].as_array().unwrap();
+    assert!(
+        threads
+            .iter()
+            .any(|thread| thread["period_ns"] == 2_000_000)
+    );
+    // A nanosecond is an instruction here: from the kernel's event to the reading of the clock it takes as many each time,
+    // and cyclictest says whole microseconds.
+    let off = ours
+        .iter()
+        .zip(&theirs)
+        .map(|(row, said)| said - row.latency_us);
+    let mut off: Vec<f64> = off.collect();
+    off.sort_by(f64::total_cmp);
+    let median = off[off.len() / 2];
+    assert!(
+        off[0] > median - 3.0 && off[off.len() - 1] < median + 3.0,
+        "{off:?}"
+    );
+    let latest = |all: &[f64]| {
+        let places = 0..all.len();
+        places.max_by(|a, b| all[*a].total_cmp(&all[*b])).unwrap()
+    };
+    let ours: Vec<f64> = ours.iter().map(|row| row.latency_us).collect();
+    assert_eq!(latest(&ours), latest(&theirs[..ours.len()]));
 }
 
 #[test]

@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::common::{Home, finish, machine};
 
 /// A cycle as `cycles.csv` has it.
-struct Row {
-    latency_us: f64,
+pub(super) struct Row {
+    pub(super) latency_us: f64,
     response_us: f64,
 }
 
 /// Returns the cycles of the thread `name`, in order.
-fn cycles(home: &Home, record: &Value, name: &str) -> Vec<Row> {
+pub(super) fn cycles(home: &Home, record: &Value, name: &str) -> Vec<Row> {
     let threads = record["watched"]["threads"].as_array().unwrap();
     let thread = threads.iter().filter(|t| t["name"] == name);
     let thread = thread.max_by_key(|t| t["cycles"].as_u64()).unwrap();
@@ -170,6 +170,18 @@ fn rt_app_says_the_same_of_its_cycles() {
     assert_eq!(thread.unwrap()["period_ns"], 2_000_000);
 }
 
+/// Returns what `cyclictest -v` says of the wake-ups of its first thread, in µs. Its output is on our standard error.
+pub(super) fn said_by_cyclictest(output: &str) -> Vec<f64> {
+    // thread:cycle:latency
+    let latencies = output.lines().filter_map(|line| {
+        let (thread, rest) = line.trim().split_once(':')?;
+        let (cycle, latency) = rest.split_once(':')?;
+        (thread.trim() == "0" && cycle.trim().parse::<u64>().is_ok())
+            .then(|| latency.trim().parse().ok())?
+    });
+    latencies.collect()
+}
+
 #[test]
 fn cyclictest_says_the_same_of_its_wake_ups() {
     if !machine::root() || !machine::has_tool("cyclictest") {
@@ -180,17 +192,7 @@ fn cyclictest_says_the_same_of_its_wake_ups() {
     let answer = finish(home.command(args.split(' ')));
     let record = answer.record();
     let ours = cycles(&home, &record, "cyclictest");
-    // thread:cycle:latency; the output of the program is on our standard error.
-    let theirs: Vec<f64> = answer
-        .stderr
-        .lines()
-        .filter_map(|line| {
-            let (thread, rest) = line.trim().split_once(':')?;
-            let (cycle, latency) = rest.split_once(':')?;
-            (thread.trim() == "0" && cycle.trim().parse::<u64>().is_ok())
-                .then(|| latency.trim().parse().ok())?
-        })
-        .collect();
+    let theirs = said_by_cyclictest(&answer.stderr);
     assert_eq!(theirs.len(), 1_000);
     assert_eq!(ours.len(), 999, "the last wake-up has no wait after it");
     assert_alike(&ours, &theirs[..ours.len()], |row| row.latency_us);
