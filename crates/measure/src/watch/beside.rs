@@ -109,7 +109,7 @@ fn attend(
     let mut checks = watcher.checks(&watched, &source, lost);
     // Of the samples the instrument itself says whether there are any.
     checks.retain(|check| check.id != "samples");
-    let findings = watcher.evidence(&source);
+    let findings = watcher.evidence(&watched, &source);
     source.remove()?;
     Ok(Explained {
         watched,

@@ -207,7 +207,7 @@ impl Watcher {
         found.figures = self.phase_figures();
         found.figures.extend(source.cost.clone());
         found.figures.extend(self.analysis(source));
-        found.findings.extend(self.evidence(source));
+        found.findings.extend(self.evidence(watched, source));
         if source.limits_stacks() {
             let detail = "stacks were taken of a part of the time: there were more than the run had time for";
             found
@@ -215,16 +215,16 @@ impl Watcher {
                 .push(Finding::observed("stacks-limited", detail));
         }
         found.checks = self.checks(watched, source, lost);
-        found.findings.extend(watched.unknown.iter().map(|unknown| {
-            let detail = format!("this kernel does not record {unknown}");
-            Finding::observed("no-event", detail)
-        }));
         found
     }
 
-    /// What tracing cost those who are watched, and what is known of time that no event tells.
-    pub(super) fn evidence(&self, source: &Source) -> Vec<Finding> {
+    /// What tracing cost those who are watched, what is known of time that no event tells, and which events there are not.
+    pub(super) fn evidence(&self, watched: &Watched, source: &Source) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.cost(source).into_iter().collect();
+        findings.extend(watched.unknown.iter().map(|unknown| {
+            let detail = format!("this kernel does not tell {unknown}");
+            Finding::observed("no-event", detail)
+        }));
         let is_outside = |(cause, spent): (&Cause, &tally::Spent)| {
             matches!(cause, Cause::Outside | Cause::Unknown).then_some(spent.total)
         };

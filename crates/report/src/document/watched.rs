@@ -222,11 +222,6 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         if threads.len() > 1 {
             blocks.push(Block::Table(overview(&threads, watched, &of)));
         }
-        if !watched.unknown.is_empty() {
-            let unknown = watched.unknown.join("; ");
-            let text = format!("This kernel does not tell{of}: {unknown}.");
-            blocks.push(Block::Text(text));
-        }
     }
     blocks
 }

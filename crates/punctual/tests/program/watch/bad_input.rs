@@ -313,7 +313,7 @@ fn where_the_kernel_hides_its_functions_a_cycle_still_begins_when_its_timer_was_
     assert_eq!(thread["timed_releases"], thread["cycles"], "{thread:#}");
     assert_eq!(thread["period_ns"], 4_000_000);
     let shown = home.run(["runs", "show", "hidden"]);
-    let said = "This kernel does not tell";
+    let said = "this kernel does not tell";
     assert!(shown.fine().stdout.contains(said), "{}", shown.stdout);
 }
 

@@ -121,7 +121,7 @@ fn an_assessment_names_the_causes_of_its_worst_condition() {
     }
     let home = Home::new();
     let assessed = home
-        .run("assess --explain --duration 3s --quiet".split(' '))
+        .run("assess --explain --duration 2s --load cpu:1 --quiet".split(' '))
         .stdout;
     // Of 80 columns: the sentence goes on below itself.
     let why = assessed
