@@ -18,6 +18,7 @@ mod compare;
 mod deadline;
 mod disk;
 mod doctor;
+mod earlier;
 mod ends;
 mod every_load;
 mod experiment;
