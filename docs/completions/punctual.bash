@@ -6910,7 +6910,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__study__subcmd__run)
-            opts="-o -j -q -h -V --quick --paper --budget --target --kernels --parameter --new --output --force --json --jobs --quiet --home --help --version"
+            opts="-o -j -q -h -V --quick --paper --budget --target --kernels --build --parameter --new --output --force --json --jobs --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6925,6 +6925,10 @@ _punctual() {
                     return 0
                     ;;
                 --kernels)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --build)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -151,6 +151,9 @@ pub struct PaperRow {
     /// The level of a factor of that part, as `step=performance`, or the measurement, as `measure io`: a machine that
     /// cannot have it cannot measure the row.
     pub level: Option<String>,
+    /// Whether `study run --build` does it.
+    #[serde(default)]
+    pub built: bool,
     /// What measures it, where no part does.
     pub how: Option<String>,
     /// Why it is not measured.

@@ -115,7 +115,8 @@ pub fn figure_words(figure: &str) -> String {
     for (label, value) in labels {
         words = match label {
             "direction" => format!("{value} {words}"),
-            "load" | "phase" => format!("{words} {value}"),
+            "load" => format!("{words} {}", load_words(value)),
+            "phase" => format!("{words} {value}"),
             "q" => format!("{words} of {value}"),
             _ => format!("{words}, {}", label_words(label, value)),
         };
@@ -144,10 +145,28 @@ pub fn label_words(label: &str, value: &str) -> String {
         "threads" => format!("{value} thread{several}"),
         "when" => value.to_owned(),
         "cpu" => format!("CPU {value}"),
+        "load" => format!("load {}", load_words(value)),
         "cpu_node" => format!("CPUs of node {value}"),
         "memory_node" => format!("memory of node {value}"),
         _ => format!("{} {value}", label.replace('_', " ")),
     }
+}
+
+/// A load as it is typed, in words: `cpu:1@cpus=0` is "cpu (1) on CPU 0".
+fn load_words(load: &str) -> String {
+    let (load, options) = load.split_once('@').unwrap_or((load, ""));
+    let name = match load.split_once(':') {
+        Some((name, amount)) => format!("{name} ({amount})"),
+        None => load.to_owned(),
+    };
+    let options = pairs(options).into_iter().map(|(option, value)| {
+        match (option, value.contains(['-', ','])) {
+            ("cpus", false) => format!(" on CPU {value}"),
+            ("cpus", true) => format!(" on CPUs {value}"),
+            _ => format!(", {} {value}", spaced(option)),
+        }
+    });
+    std::iter::once(name).chain(options).collect()
 }
 
 fn name_words(name: &str) -> String {
@@ -253,7 +272,15 @@ mod tests {
             ),
             ("eth0/thread_p99", "p99 of eth0 until the woken thread runs"),
             ("psquare[q=p95]", "P-square estimate of p95"),
-            ("load_work[load=cpu:1@cpus=0]", "work of load cpu:1@cpus=0"),
+            (
+                "load_work[load=cpu:1@cpus=0]",
+                "work of load cpu (1) on CPU 0",
+            ),
+            (
+                "load_work[load=ping:4@cpus=0-1,between=namespaces]",
+                "work of load ping (4) on CPUs 0-1, between namespaces",
+            ),
+            ("load_work[load=tmpfs]", "work of load tmpfs"),
             (
                 "copy[cpu_node=0,memory_node=1]",
                 "copy, CPUs of node 0, memory of node 1",

@@ -11,6 +11,7 @@ use crate::figure::Better;
 use crate::figure::Interval;
 use crate::guest::Guest;
 use crate::host::HostFacts;
+use crate::kernel_source::RtStep;
 
 /// The name and major version of the format that this program writes.
 pub const STUDY_REPORT_FORMAT: &str = "punctual.study-report/1";
@@ -117,6 +118,9 @@ pub struct StudyResult {
     pub scale: String,
     /// The machine that it ran on, by its first run. Null without one.
     pub host: Option<HostFacts>,
+    /// How the kernels that it compares were made, where `--build` made them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub built: Vec<RtStep>,
     /// The experiments.
     pub parts: Vec<StudyPart>,
     /// What the runs say to each question.

@@ -34,6 +34,8 @@ mod home;
 mod http;
 mod instruments;
 #[cfg(feature = "workbench")]
+mod kernels;
+#[cfg(feature = "workbench")]
 mod metrics;
 #[cfg(not(feature = "workbench"))]
 #[path = "metrics/absent.rs"]

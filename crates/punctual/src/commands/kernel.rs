@@ -7,8 +7,8 @@ mod bisect;
 mod boot;
 mod build;
 mod config;
+mod fetch;
 mod initramfs;
-pub(crate) mod kernel_store;
 mod latency_test;
 mod once;
 mod patch;
@@ -40,9 +40,9 @@ pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, Cl
 
 fn before_boot(home: Option<&Path>, action: &KernelSourceAction) -> Result<Exit, CliError> {
     match action {
-        KernelSourceAction::Fetch(args) => kernel_store::fetch(home, args),
-        KernelSourceAction::List { json } => kernel_store::list(home, *json),
-        KernelSourceAction::Rm { names } => kernel_store::remove(home, names),
+        KernelSourceAction::Fetch(args) => fetch::fetch(home, args),
+        KernelSourceAction::List { json } => fetch::list(home, *json),
+        KernelSourceAction::Rm { names } => fetch::remove(home, names),
         KernelSourceAction::Patch(args) => patch::run(home, args),
         KernelSourceAction::Config(args) => config::run(home, args),
         KernelSourceAction::Build(args) => build::run(home, args),

@@ -8,6 +8,7 @@
 //! which experiment belongs to which carrying out of it.
 
 mod answer;
+mod built;
 mod carry;
 mod kernels;
 mod moving;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{Answer, Home, finish, machine};
+use crate::common::{Answer, Home, Running, finish, machine, wait_until};
 use crate::guests::images;
 use crate::schema::{assert_valid, schema};
 
@@ -272,4 +272,80 @@ fn what_cannot_become_a_real_time_kernel_is_said_before_anything_is_built() {
             .contains("nothing to apply: PREEMPT_RT is in Linux 6.1.9"),
         "{answer:#?}"
     );
+}
+
+#[test]
+fn a_study_compares_the_kernels_that_it_builds_and_its_report_says_how() {
+    let Some((stock, rt)) = machine_images() else {
+        return;
+    };
+    let home = Home::aside();
+    let tree = tree(&home, 12);
+    let build = format!("--build={}", tree.display());
+    let mut command = home.command(["study", "run", "wang2019", &build]);
+    command.env("STOCK", stock).env("RT", rt);
+    let running = Running::start(command);
+    // Of hours of measuring nothing is needed here: it is stopped once it begins.
+    let note = home.store().join("studies/wang2019-1.json");
+    assert!(wait_until(|| note.exists()));
+    running.signal("INT");
+    let answer = running.wait();
+    assert!(
+        answer.stderr.contains("6 of 6  boot    Linux"),
+        "{answer:#?}"
+    );
+
+    let note: Value = serde_json::from_str(&machine::read(&note).unwrap()).unwrap();
+    for part in &note["parts"].as_array().unwrap()[..2] {
+        for (level, model) in [("stock", "voluntary"), ("rt", "rt")] {
+            let target = part["parameters"]["targets"][level].as_str().unwrap();
+            for word in [format!("/rt-6.12.9-{level}/"), format!("model={model}")] {
+                assert!(target.contains(&word), "{target}");
+            }
+        }
+    }
+    let report = home.run(["study", "report", "wang2019", "--json"]);
+    let report = report.fine().json();
+    assert_valid(&schema("study-report.schema.json"), &report);
+    let built = report["studies"][0]["built"].as_array().unwrap();
+    let names: Vec<_> = built.iter().map(|step| &step["step"]).collect();
+    assert_eq!(names, ALL[..6]);
+    let text = home.run(["study", "report", "wang2019"]);
+    assert!(text.fine().stdout.contains("How the kernels were made"));
+    let shown = home.run(["study", "show", "wang2019", "--json"]);
+    let shown = shown.fine().json();
+    let mut rows = shown["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["text"].as_str().unwrap().starts_with("Fetch, patch"));
+    assert_eq!(row.unwrap()["place"], "done");
+}
+
+#[test]
+fn a_study_goes_on_with_its_build_and_says_at_once_what_it_cannot_build() {
+    let home = Home::aside();
+    let tree = tree(&home, 12);
+    let build = format!("--build={}", tree.display());
+    let run = |study: &str, more: &[&str]| {
+        let args = ["study", "run", study];
+        home.run(args.iter().chain(more))
+    };
+    // What this tree builds without images cannot boot.
+    run("wang2019", &[&build]).error(1, &["boot"]);
+    let again = run("wang2019", &[&build]);
+    again.error(1, &["boot"]);
+    assert_eq!(
+        again.stderr.matches("already done").count(),
+        5,
+        "{again:#?}"
+    );
+    assert_eq!(steps(&flow(&home, "rt-6.12.9")), ALL[..5]);
+    assert!(
+        !home.store().join("studies").exists(),
+        "nothing was measured"
+    );
+    run("anaya2018", &[&build]).error(2, &["--build: anaya2018 compares no kernels"]);
+    run("wang2019", &[&build, "--quick"]).error(2, &["--quick"]);
+    run("wang2019", &["--build=linux-source-6.1"])
+        .error(2, &["Linux 6.1 has no PREEMPT_RT of its own"])
+        .hinted();
+    run("wang2019", &["--build=nowhere"]).error(2, &["nowhere: neither a source"]);
 }

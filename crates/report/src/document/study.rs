@@ -6,11 +6,11 @@
 mod pictures;
 
 use punctual_model::{
-    ComparisonVerdict, GuestTime, HostFacts, StudyAnswer, StudyFacts, StudyFinding, StudyJoint,
-    StudyKernel, StudyPaperRow, StudyPart, StudyPlace, StudyResult, StudyRow, StudySolver,
-    figure_words,
+    ComparisonVerdict, GuestTime, HostFacts, Nanos, RtStep, StudyAnswer, StudyFacts, StudyFinding,
+    StudyJoint, StudyKernel, StudyPaperRow, StudyPart, StudyPlace, StudyResult, StudyRow,
+    StudySolver, figure_words,
 };
-use punctual_verdict::words;
+use punctual_verdict::{number, words};
 
 use super::named::{self, counted};
 use super::parts::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
@@ -41,6 +41,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, result: &StudyResult) 
             vec![Block::Table(table)],
         )
     }));
+    blocks.extend(built(&result.built));
     blocks.push(Block::Fold(
         "What was measured, and how".to_owned(),
         how(result),
@@ -263,6 +264,26 @@ fn paper_row(row: &StudyPaperRow) -> Vec<String> {
         StudyPlace::NotHere => "not on this machine",
     };
     vec![row.text.clone(), place.to_owned(), row.how.clone()]
+}
+
+/// How the kernels were made: a part of the report, for the authors made theirs too.
+fn built(steps: &[RtStep]) -> Option<Block> {
+    let mut table = Table::new("", &["<Step", "<Done", "Time"]);
+    let row = |step: &RtStep| {
+        let seconds = Nanos::from_millis(step.took_ms);
+        vec![
+            step.step.to_string(),
+            step.did.clone(),
+            number::lasting(seconds),
+        ]
+    };
+    table.rows = steps.iter().map(row).collect();
+    (!steps.is_empty()).then(|| {
+        Block::Part(
+            "How the kernels were made".to_owned(),
+            vec![Block::Table(table)],
+        )
+    })
 }
 
 /// The machine, what was measured, the statistics, the steps and what is done differently: once, for all questions.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Command, FromArgMatches as _, Subcommand, ValueEnum};
 use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::{Fault, Model};
 use punctual_measure::loads::LoadList;
@@ -301,6 +301,15 @@ pub struct KernelRtArgs {
     /// Print what was done and found as JSON; the steps go to standard error
     #[arg(long)]
     pub json: bool,
+}
+
+impl KernelRtArgs {
+    /// Returns the options of `kernel rt VERSION` with nothing else given.
+    pub(crate) fn of(version: &str) -> Self {
+        let command = Self::augment_args(Command::new("rt"));
+        let given = command.get_matches_from(["rt", version]);
+        Self::from_arg_matches(&given).unwrap_or_else(|err| err.exit())
+    }
 }
 
 /// Guests that run at once

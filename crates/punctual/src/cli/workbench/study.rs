@@ -67,6 +67,19 @@ pub struct StudyRunArgs {
     )]
     pub kernels: Option<PathBuf>,
 
+    /// Build both kernels first, from a source with PREEMPT_RT: a package linux-source-VERSION, a directory or a source in
+    /// the store. Same steps as `punctual kernel rt`; resumed by the same command [default SOURCE: linux-source-6.12]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "linux-source-6.12",
+        conflicts_with_all = ["target", "kernels", "quick"],
+        help_heading = "Kernels"
+    )]
+    pub build: Option<String>,
+
     /// Value of a parameter of the study's experiments, instead of the scale's (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::experiment::parameter, help_heading = "Scale")]
     pub parameter: Vec<(String, toml::Value)>,

@@ -10,12 +10,12 @@ use punctual_kernel::source::make_private;
 use punctual_report::document::Document;
 use punctual_sys::dir::Missing;
 
-use super::kernel_store::{failed, show};
 use super::rebase::tree;
 use crate::cli::KernelBisectArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
+use crate::kernels::kernel_store::{failed, show};
 use crate::output::remark;
 use crate::signals::StopRequest;
 

@@ -5,12 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use punctual_host::Machine;
-use punctual_kernel::config::{
-    self, Base, Builtin, ConfigError, Configured, MODELS, WITH, WITHOUT, Wish, configure,
-};
+use punctual_kernel::config::{self, Builtin, Configured, MODELS, WITH, WITHOUT, Wish, configure};
 use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{
     ChangedOption, ConfigDiff, ConfigReport, Diagnosis, KERNEL_CONFIG_DIFF_FORMAT,
@@ -20,10 +18,11 @@ use punctual_report::document::Document;
 use punctual_report::text::Detail;
 use punctual_sys::SysRoot;
 
-use super::kernel_store::{self, failed, show};
-use crate::cli::{KernelConfigAction, KernelConfigArgs, KernelConfigWish};
+use crate::cli::{KernelConfigAction, KernelConfigArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::kernels::config::{not_configured, wish};
+use crate::kernels::kernel_store::{self, failed, show};
 use crate::output::{self, print};
 use crate::signals::StopRequest;
 
@@ -43,50 +42,6 @@ pub(super) fn run(home: Option<&Path>, args: &KernelConfigArgs) -> Result<Exit, 
             Ok(Exit::Fine)
         }
         None => make(&stock, args),
-    }
-}
-
-/// Returns what the options ask of a configuration.
-pub(super) fn wish(given: &KernelConfigWish) -> Wish {
-    let base = match given.base.as_str() {
-        "running" => Base::Running,
-        "tiny" => Base::Tiny,
-        "defconfig" => Base::Defconfig,
-        file => Base::File(PathBuf::from(file)),
-    };
-    Wish {
-        base,
-        model: given.model,
-        with: given.with.clone(),
-        without: given.without.clone(),
-        files: given.fragment.clone(),
-        set: given.set.clone(),
-    }
-}
-
-/// Makes an error of what `configure` says.
-pub(super) fn not_configured(err: ConfigError) -> CliError {
-    match err {
-        ConfigError::Usage { option, reason } => {
-            let error = CliError::usage(format!("{option}: {reason}"));
-            match option.starts_with("--base ") {
-                true => error,
-                false => error.hint("`punctual kernel config --list` lists the fragments"),
-            }
-        }
-        ConfigError::NotTold { .. } => failed("configure the kernel", err)
-            .exiting(Exit::Unsupported)
-            .hint("name a file with --base FILE, or start from --base defconfig"),
-        err => {
-            let unclean = std::error::Error::source(&err)
-                .is_some_and(|source| source.to_string().contains("mrproper"));
-            let error = failed("configure the kernel", err);
-            if unclean {
-                error.hint("the source contains build output; `make mrproper` there removes it")
-            } else {
-                error
-            }
-        }
     }
 }
 

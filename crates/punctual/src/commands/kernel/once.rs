@@ -15,11 +15,11 @@ use punctual_report::document::Document;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::kernel_store::{self, failed, now, show};
 use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{Manner, status};
+use crate::kernels::kernel_store::{self, failed, now, show};
 use crate::output::{self, confirm, print, remark};
 use crate::tuning::Place;
 use crate::{experiments, home};

@@ -11,11 +11,11 @@ use punctual_model::RebaseState;
 use punctual_report::document::Document;
 use punctual_sys::dir::Missing;
 
-use super::kernel_store::{self, failed, show};
 use crate::cli::KernelRebaseArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
+use crate::kernels::kernel_store::{self, failed, show};
 
 /// Begins a rebase, goes on with it, gives it up, or says how far it is.
 pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, CliError> {

@@ -13,11 +13,11 @@ use punctual_report::document::Document;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::kernel_store::{self, failed, now, show};
 use super::once::{Named, exist, named, undone, unpacked};
 use crate::cli::{KernelInstallArgs, KernelInstalledArgs, KernelUninstallArgs, StayPlace};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::kernels::kernel_store::{self, failed, now, show};
 use crate::output::{self, confirm, print, remark};
 use crate::tuning::Place;
 

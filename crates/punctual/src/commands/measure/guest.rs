@@ -15,12 +15,12 @@ use punctual_store::Store;
 
 use super::carried::{Carried, LIBRARIES};
 use super::watched::Shown;
-use crate::commands::kernel::kernel_store;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
 use crate::home;
 use crate::instruments::{Instrument, WatchArgs, finish};
+use crate::kernels::kernel_store;
 use crate::metrics::Metrics;
 use crate::output::remark;
 use crate::recording::{self, Recorded};

@@ -13,7 +13,7 @@ use punctual_model::{STUDY_REPORT_FORMAT, StudyReport};
 use punctual_store::Store;
 
 use super::note::{Note, PartNote};
-use super::{ALL, chosen, kernels, report, scale};
+use super::{ALL, built, chosen, kernels, report, scale};
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -33,6 +33,12 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
         .hint("the stock kernel first, then the RT kernel"));
     }
     let studies = chosen(&args.name)?;
+    if args.build.is_some() && !studies.iter().any(built::compares_kernels) {
+        return Err(CliError::usage(format!(
+            "--build: {} compares no kernels",
+            args.name
+        )));
+    }
     let store = Store::open(home::find(home)?)?;
     if let Some(path) = &args.output {
         // Refused before hours of measuring; the page itself is made at the end.
@@ -45,10 +51,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
         match carry_out(&store, study, args, studies.len(), &stop) {
             Ok(Carried::Done(note)) => results.push(report::of_note(&store, study, &note)?),
             Ok(Carried::Stopped) => {
-                remark(&format!(
-                    "Stopped. Continue with the same command: `punctual study run {}`.",
-                    args.name
-                ));
+                remark("Stopped. Continue with the same command, options included.");
                 return Ok(Exit::Failed);
             }
             // The others of all can be carried out all the same.
@@ -92,7 +95,7 @@ fn carry_out(
     of: usize,
     stop: &StopRequest,
 ) -> Result<Carried, CliError> {
-    let note = find(store, study, args, of)?;
+    let note = find(store, study, args, (of, stop))?;
     if note.parts.iter().all(|part| part.experiment.is_none()) && args.name != ALL {
         let reasons = note
             .parts
@@ -148,7 +151,12 @@ fn carry_out(
 }
 
 /// Returns the carrying out that is to go on, or a new one.
-fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<Note, CliError> {
+fn find(
+    store: &Store,
+    study: &Study,
+    args: &StudyRunArgs,
+    (of, stop): (usize, &StopRequest),
+) -> Result<Note, CliError> {
     let (home, scale, wish) = (store.home(), scale::name(args), scale::wish(args));
     if !args.new
         && let Some(note) = Note::read(home, &study.name, None)?
@@ -163,9 +171,12 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         return Ok(note);
     }
     let number = Note::next(home, &study.name);
-    let kernels = kernels::of(args, home)?;
+    let built = built::of(home, study, args, stop)?;
+    let pair = built.as_ref().map(|built| &built.pair);
+    let kernels = kernels::of(args, pair, home)?;
     let machine = scale::of_machine(&kernels)?;
     let mut note = Note::new(&study.name, number, scale, wish);
+    note.built = built.map(|built| built.steps).unwrap_or_default();
     for part in &study.parts {
         let skipped = scale::lack_of_part(part, args, &kernels);
         let given = &args.parameter;

@@ -65,12 +65,16 @@ struct Found {
     rt: bool,
 }
 
-/// Returns the kernels of a study.
+/// Returns the kernels of a study: those that were `built` for it, if there are any.
 ///
 /// # Errors
 ///
 /// Fails if `--kernels` names no directory that can be read.
-pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Kernels, CliError> {
+pub(super) fn of(
+    args: &StudyRunArgs,
+    built: Option<&Pair>,
+    home: &Path,
+) -> Result<Kernels, CliError> {
     let (places, images) = found(args, home)?;
     let here = Architecture::here().unwrap_or_default();
     let named = match args.target.as_slice() {
@@ -78,7 +82,7 @@ pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Kernels, CliError> 
             stock: stock.clone(),
             rt: rt.clone(),
         }),
-        _ => None,
+        _ => built.cloned(),
     };
     let (mut of_arm64, pair) = match (named, pair(&images, here)) {
         (Some(named), _) => (named.is_arm64(), Ok(named)),
@@ -147,6 +151,21 @@ impl Pair {
     fn is_arm64(&self) -> bool {
         let kernel = self.kernel().and_then(|kernel| Image::read(&kernel).ok());
         kernel.is_some_and(|image| image.architecture == Architecture::Arm64)
+    }
+
+    /// The stock kernel with the model that it has where none is asked for.
+    pub(super) fn any_model(&self) -> String {
+        let Ok(target) = self.stock.parse::<GuestTarget>() else {
+            return self.stock.clone();
+        };
+        let mut append = target.append.clone();
+        append.retain(|argument| !argument.starts_with("preempt="));
+        let target = GuestTarget {
+            append,
+            model: None,
+            ..target
+        };
+        target.words()
     }
 
     /// Returns the image of the stock kernel.
@@ -286,6 +305,26 @@ mod tests {
             assert_eq!(architecture, here);
             assert!(pair.rt.contains(version), "{pair:?}");
         }
+    }
+
+    #[test]
+    fn a_stock_kernel_with_a_model_can_be_booted_with_any() {
+        let of = |stock: &str| Pair {
+            stock: stock.to_owned(),
+            rt: String::new(),
+        };
+        for stock in [
+            "guest:/k/stock,virtual-time",
+            "guest:/k/stock,virtual-time,append=preempt=voluntary,model=voluntary",
+        ] {
+            let any = of(stock).any_model();
+            assert!(any.starts_with("guest:/k/stock,virtual-time"), "{any}");
+            assert!(
+                !any.contains("preempt=") && !any.contains("model="),
+                "{any}"
+            );
+        }
+        assert_eq!(of("ssh:host").any_model(), "ssh:host");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use punctual_lab::state::Snapshot;
+use punctual_model::RtStep;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
@@ -30,6 +31,9 @@ pub(super) struct Note {
     pub(super) scale: String,
     /// What was asked in addition to the scale, to recognise the same request.
     pub(super) wish: Vec<String>,
+    /// How the kernels were made, where `--build` asked for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) built: Vec<RtStep>,
     /// The parts, in their order.
     pub(super) parts: Vec<PartNote>,
 }
@@ -56,6 +60,7 @@ impl Note {
             number,
             scale: scale.to_owned(),
             wish,
+            built: Vec::new(),
             parts: Vec::new(),
         }
     }

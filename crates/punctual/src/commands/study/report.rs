@@ -137,6 +137,7 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
         number: Some(note.number),
         scale: note.scale.clone(),
         host,
+        built: note.built.clone(),
         parts: parts.into_iter().map(|(part, _)| part).collect(),
         answers,
     })
@@ -253,6 +254,7 @@ fn of_recorded(store: &Store, study: &Study, recorded: &[String]) -> Result<Stud
         number: None,
         scale: "recorded".to_owned(),
         host: None,
+        built: Vec::new(),
         parts: Vec::new(),
         answers,
     })

@@ -48,11 +48,18 @@ pub(super) fn of_machine(
         Some(store) => Note::read(store.home(), &study.name, None)?,
         None => None,
     };
-    let kernels = kernels::of(&StudyRunArgs::default(), &found)?;
+    let kernels = kernels::of(&StudyRunArgs::default(), None, &found)?;
     let machine = scale::of_machine(&kernels)?;
     let mut rows = Vec::new();
     for row in &study.rows {
         let mut told = written(row);
+        if let Some(note) = done
+            .as_ref()
+            .filter(|note| row.built && !note.built.is_empty())
+        {
+            told.place = StudyPlace::Done;
+            told.how = format!("run {} of the study", note.number);
+        }
         if let Some(part) = row.part.as_ref().and_then(|part| study.part(part)) {
             let lack = scale::lack_of_part(part, &StudyRunArgs::default(), &kernels);
             let lack = match (lack, &row.level) {

@@ -37,7 +37,8 @@ pub(super) fn wish(args: &StudyRunArgs) -> Vec<String> {
         .map(|target| format!("--target={target}"));
     let kernels = args.kernels.iter();
     let kernels = kernels.map(|place| format!("--kernels={}", place.display()));
-    let targets = targets.chain(kernels);
+    let build = args.build.iter().map(|source| format!("--build={source}"));
+    let targets = targets.chain(kernels).chain(build);
     let given = args.parameter.iter();
     let given = given.map(|(name, value)| format!("--parameter={name}={value}"));
     budget.chain(targets).chain(given).collect()
@@ -97,7 +98,7 @@ fn models(pair: &Pair) -> Table {
         .iter()
         .filter_map(|model| Some((model.name(), model.argument()?)));
     for (name, argument) in arguments.filter(|_| models.len() > 1) {
-        let target = format!("{},append={argument}", pair.stock);
+        let target = format!("{},append={argument}", pair.any_model());
         out.insert(name.to_owned(), Value::String(target));
     }
     if out.is_empty() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What each step of `kernel rt` does, with the functions of the verb that does the same alone.
+//! What each step does, with the functions of what does the same alone.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Machine;
 use punctual_kernel::config::{Wish, configure};
 use punctual_kernel::guest::Model;
-use punctual_kernel::latency_test::{Baseline, Common};
+use punctual_kernel::latency_test::{Baseline, Common, Row};
 use punctual_kernel::patch::Limits;
 use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
 use punctual_model::{
@@ -18,13 +18,41 @@ use punctual_model::{
 use punctual_sys::SysRoot;
 
 use super::super::{boot, build, config, kernel_store, latency_test, patch};
-use super::Run;
+use super::{Run, Version, build_name};
+use crate::cli::KernelRtArgs;
 use crate::error::CliError;
 use kernel_store::{FoundSource, failed};
 use latency_test::Test;
 
 /// Time after which a boot is given up, by this machine's clock.
 const BOOT_LIMIT: Nanos = Nanos::from_secs(600);
+
+/// What both kernels are booted with.
+pub(super) fn common() -> Common {
+    Common {
+        append: Vec::new(),
+        time_limit: BOOT_LIMIT,
+    }
+}
+
+/// Returns both kernels, the stock one first, with its model.
+pub(super) fn rows(home: Option<&Path>, args: &KernelRtArgs) -> Result<[Row; 2], CliError> {
+    let model = match Version::parse(&args.linux)?.is_dynamic() {
+        true => format!(",model={}", args.stock),
+        false => String::new(),
+    };
+    let stock = format!("stock={}{model}", build_name(args, "stock"));
+    let rt = format!("rt={}", build_name(args, "rt"));
+    let rows = latency_test::rows(home, &[stock, rt], &[])?;
+    // A row each: the stock kernel has one model, the other one is real-time.
+    rows.try_into().map_err(|rows: Vec<Row>| {
+        let names: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{}:{}", row.kernel, row.model_name()))
+            .collect();
+        CliError::failed_to("compare the kernels").because(format!("they are {}", names.join(", ")))
+    })
+}
 
 impl Run<'_> {
     /// Does a step, and returns what it did.
@@ -332,27 +360,15 @@ impl Run<'_> {
     }
 
     fn compare(&mut self) -> Result<String, CliError> {
-        let stock = match self.is_dynamic() {
-            true => format!(
-                "stock={},model={}",
-                self.build_name("stock"),
-                self.args.stock
-            ),
-            false => format!("stock={}", self.build_name("stock")),
-        };
-        let kernels = [stock, format!("rt={}", self.build_name("rt"))];
-        let rows = latency_test::rows(self.home, &kernels, &[])?;
+        let rows = rows(self.home, self.args)?;
         let test = Test {
             baseline: Some(Baseline::find("stock", &rows).map_err(latency_test::refused)?),
-            rows,
+            rows: rows.into(),
             loads: latency_test::loads(&self.args.load, false)?,
             seeds: self.args.seeds,
             samples: self.args.samples,
             interval: Nanos::from_millis(1),
-            common: Common {
-                append: Vec::new(),
-                time_limit: BOOT_LIMIT,
-            },
+            common: common(),
             tolerance: 0.0,
             jobs: self.args.jobs.map(usize::from),
             resume: self.flow.experiment.clone(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `punctual kernel fetch|list|rm`, and where the other verbs find sources and configurations.
+//! Where sources, images and configurations are found and put.
 
 use std::error::Error;
 use std::io::{self, IsTerminal as _};
@@ -13,21 +13,18 @@ use punctual_kernel::build::BuildError;
 use punctual_kernel::config::{self, ConfigError, Values};
 use punctual_kernel::patch::PatchError;
 use punctual_kernel::source::{
-    self, FetchError, Fetched, KernelStore, KernelStoreError, Options, StoredKind, Tree,
-    WantedSource,
+    self, FetchError, Fetched, KernelStore, KernelStoreError, Options, Tree, WantedSource,
 };
 use punctual_kernel::{ToolError, UnpackError};
 use punctual_model::{KernelSource, KernelStock};
-use punctual_report::document::Document;
 use punctual_sys::SysRoot;
 use punctual_sys::dir::Missing;
 
-use crate::cli::KernelFetchArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
+use crate::output::remark;
 pub(crate) use crate::output::show;
-use crate::output::{print, remark};
 use crate::signals::StopRequest;
 
 /// Opens the kernels of the store, whose directory is made where there is none.
@@ -38,7 +35,7 @@ pub(crate) fn open(home: Option<&Path>) -> Result<KernelStore, CliError> {
 }
 
 /// Opens the kernels that there are.
-fn open_existing(home: Option<&Path>) -> Result<KernelStore, CliError> {
+pub(crate) fn open_existing(home: Option<&Path>) -> Result<KernelStore, CliError> {
     Ok(KernelStore::at(
         home::own(home, Missing::Leave)?.join("kernels"),
     ))
@@ -75,7 +72,7 @@ pub(crate) fn failed(what: &str, err: impl Error + Send + Sync + 'static) -> Cli
 }
 
 /// Says how packages are installed.
-pub(super) fn on_debian(packages: &str) -> String {
+pub(crate) fn on_debian(packages: &str) -> String {
     format!("on Debian and Ubuntu: sudo apt-get install {packages}")
 }
 
@@ -115,7 +112,7 @@ pub(crate) struct FoundSource {
 
 impl FoundSource {
     /// Makes it one that is built for `architecture`, if one is asked for.
-    pub(super) fn built_for(mut self, architecture: Option<Architecture>) -> Self {
+    pub(crate) fn built_for(mut self, architecture: Option<Architecture>) -> Self {
         if let Some(architecture) = architecture {
             self.tree = self.tree.built_for(architecture);
         }
@@ -213,83 +210,20 @@ pub(crate) fn configuration(stock: &KernelStore, word: &str) -> Result<Values, C
     }
 }
 
-fn listed(stock: &KernelStore) -> Result<KernelStock, CliError> {
+/// Lists what the store has.
+pub(crate) fn listed(stock: &KernelStore) -> Result<KernelStock, CliError> {
     stock
         .list()
         .map_err(|err| failed("list the kernels of the store", err))
 }
 
-/// Lists what there is.
-pub(super) fn list(home: Option<&Path>, json: bool) -> Result<Exit, CliError> {
-    let list = listed(&open_existing(home)?)?;
-    show(&list, json, Document::of_kernel_stock)?;
-    Ok(if list.damaged.is_empty() {
-        Exit::Fine
-    } else {
-        Exit::Failed
-    })
-}
-
-/// Removes names.
-pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliError> {
-    let stock = open(home)?;
-    for name in names {
-        let mut removed = false;
-        for kind in StoredKind::ALL {
-            match stock.remove(kind, name) {
-                Ok(()) => {
-                    removed = true;
-                    print(&format!("Removed {} {name}\n", kind.noun()))?;
-                }
-                Err(KernelStoreError::Unknown { .. }) => {}
-                Err(err) => return Err(failed(&format!("remove {name}"), err)),
-            }
-        }
-        if !removed {
-            return Err(
-                CliError::usage(format!("{name}: no source, image or build of this name"))
-                    .hint("`punctual kernel list` lists them all"),
-            );
-        }
-    }
-    Ok(Exit::Fine)
-}
-
-/// Fetches a source or an image, and shows it.
-pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit, CliError> {
-    let what = wanted(&args.what)?;
-    let stock = open(home)?;
-    let stop = StopRequest::on_signals()?;
-    let fetched = fetched(
-        &stock,
-        (&args.what, &what),
-        args.name.clone(),
-        args.sha256.clone(),
-        &stop,
-    )?;
-    let mut list = KernelStock {
-        format: punctual_model::KERNEL_STOCK_FORMAT.to_owned(),
-        directory: listed(&stock)?.directory,
-        sources: Vec::new(),
-        images: Vec::new(),
-        builds: Vec::new(),
-        damaged: Vec::new(),
-    };
-    match fetched {
-        Fetched::Source(source) => list.sources.push(source),
-        Fetched::Image(image) => list.images.push(image),
-    }
-    show(&list, args.json, Document::of_kernel_stock)?;
-    Ok(Exit::Fine)
-}
-
 /// Says what a word of the command line means as a source.
-pub(super) fn wanted(what: &str) -> Result<WantedSource, CliError> {
+pub(crate) fn wanted(what: &str) -> Result<WantedSource, CliError> {
     WantedSource::parse(what).map_err(|err| CliError::usage(err.to_string()))
 }
 
 /// Fetches `what`, which `word` names, as `name` if there is one, and only if it has the checksum.
-pub(super) fn fetched(
+pub(crate) fn fetched(
     stock: &KernelStore,
     (word, what): (&str, &WantedSource),
     name: Option<String>,

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the options ask of a configuration, and what its failures say.
+
+use std::path::PathBuf;
+
+use punctual_kernel::config::{Base, ConfigError, Wish};
+
+use super::kernel_store::failed;
+use crate::cli::KernelConfigWish;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Returns what the options ask of a configuration.
+pub(crate) fn wish(given: &KernelConfigWish) -> Wish {
+    let base = match given.base.as_str() {
+        "running" => Base::Running,
+        "tiny" => Base::Tiny,
+        "defconfig" => Base::Defconfig,
+        file => Base::File(PathBuf::from(file)),
+    };
+    Wish {
+        base,
+        model: given.model,
+        with: given.with.clone(),
+        without: given.without.clone(),
+        files: given.fragment.clone(),
+        set: given.set.clone(),
+    }
+}
+
+/// Makes an error of what `configure` says.
+pub(crate) fn not_configured(err: ConfigError) -> CliError {
+    match err {
+        ConfigError::Usage { option, reason } => {
+            let error = CliError::usage(format!("{option}: {reason}"));
+            match option.starts_with("--base ") {
+                true => error,
+                false => error.hint("`punctual kernel config --list` lists the fragments"),
+            }
+        }
+        ConfigError::NotTold { .. } => failed("configure the kernel", err)
+            .exiting(Exit::Unsupported)
+            .hint("name a file with --base FILE, or start from --base defconfig"),
+        err => {
+            let unclean = std::error::Error::source(&err)
+                .is_some_and(|source| source.to_string().contains("mrproper"));
+            let error = failed("configure the kernel", err);
+            if unclean {
+                error.hint("the source contains build output; `make mrproper` there removes it")
+            } else {
+                error
+            }
+        }
+    }
+}
