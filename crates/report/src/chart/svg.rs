@@ -257,13 +257,11 @@ fn grid(
         let Some(at) = x.place(tick.at) else { continue };
         let class = if tick.text.is_empty() { "h" } else { "g" };
         *out += &format!("<path class=\"{class}\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>");
-        text(
-            out,
-            "k",
-            (at, bottom + 15.0),
-            "middle",
-            &cut(&tick.text, 18),
-        );
+        // The last figure may be longer than the edge is wide.
+        let label = cut(&tick.text, 18);
+        let half = widest(std::slice::from_ref(&label)) * CHARACTER / 2.0;
+        let at = at.max(half).min(WIDTH - half);
+        text(out, "k", (at, bottom + 15.0), "middle", &label);
     }
     for tick in y.ticks(&chart.y, most(&chart.y, bottom - top, 45.0)) {
         let Some(at) = y.place(tick.at) else { continue };

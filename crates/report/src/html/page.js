@@ -289,7 +289,10 @@ class Plot {
     for (const [at, text] of xt) {
       const px = X(at);
       shape(svg, 'path', {class: text ? 'g' : 'h', d: `M${px.toFixed(1)} ${top}V${bottom}`});
-      if (text) shape(svg, 'text', {x: px.toFixed(1), y: bottom + 16, 'text-anchor': 'middle'}, cut(text, 14));
+      if (!text) continue;
+      // The last figure may be longer than the edge is wide.
+      const label = cut(text, 14), half = 3.6 * label.length;
+      shape(svg, 'text', {x: Math.max(half, Math.min(px, w - half)).toFixed(1), y: bottom + 16, 'text-anchor': 'middle'}, label);
     }
     for (const [at, text] of yt) {
       const py = Y(at);

