@@ -290,7 +290,7 @@ fn hints(err: &MeasureError) -> Vec<String> {
         if err.is_denied() {
             let hint = match punctual_sys::thread::is_root() {
                 true => {
-                    "a container needs --volume /sys/kernel/tracing:/sys/kernel/tracing and --pid=host"
+                    "in a container, add --volume /sys/kernel/tracing:/sys/kernel/tracing and --pid=host"
                 }
                 false => "run it with sudo: only root may trace",
             };

@@ -53,7 +53,8 @@ impl Beside {
             keep_cycles: false,
             matters: Matters::OfTheMedian,
             stacks: Taken::None,
-            buffer_kib: Some(buffer_kib(BUFFER_KIB, &trace::cpus(sys)?)),
+            // Both instances have it, and share what all buffers may take.
+            buffer_kib: Some(buffer_kib(2 * BUFFER_KIB, &trace::cpus(sys)?) / 2),
         };
         let keep = (Keep::default(), clock::monotonic().get());
         let (watcher, source) = Watcher::begin(sys, watch, keep, None)?;

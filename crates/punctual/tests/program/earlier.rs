@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Runs that an earlier program stored: its run directories as they were, in `tests/stored/earlier`. What they hold is what this
-//! program reads, whatever was added to the format since.
+//! Runs that an earlier program (2026-11-22) stored: its run directories, in `tests/stored/earlier`, but for the command line and
+//! the release of the machine's kernel, which are made up. What they hold is what this program reads, whatever was added to the
+//! format since.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -523,7 +523,7 @@ fn method(history: &History) -> String {
         n => format!(" ({} share it)", series_of(n)),
     };
     format!(
-        "Method: each run counts once. A change may lie between {between}; it is looked for with permutations of the runs, and the correlation of neighbouring runs is allowed for. Probability of any wrong change on this page: at most {}{shared}, and up to a fifth more where neighbouring runs are a little alike. A change is new if it lies in the newest {} runs and passes a level of {:.2} %: of a hundred looks, one after each run, at most {} of series without a change raise an alarm.",
+        "Method: each run counts once. A change may lie between {between}; it is looked for with permutations of the runs, and the correlation of neighbouring runs is allowed for. Probability of any wrong change on this page: at most {}{shared}, and somewhat more where neighbouring runs are a little alike. A change is new if it lies in the newest {} runs and passes a level of {:.2} %: of a hundred looks, one after each run, at most {} of series without a change raise an alarm.",
         percent(method.level),
         method.recent,
         method.look_level * 100.0,
