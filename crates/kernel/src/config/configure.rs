@@ -33,11 +33,12 @@ const KEYS: [&str; 3] = [
 ];
 
 /// What a configuration starts from.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Base {
     /// The running kernel's.
     Running,
     /// The smallest one for measuring in QEMU.
+    #[default]
     Tiny,
     /// The source's default for this architecture.
     Defconfig,
@@ -64,7 +65,7 @@ impl Base {
 }
 
 /// What is asked of a configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// What it starts from.
     pub base: Base,

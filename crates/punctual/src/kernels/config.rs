@@ -1,34 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What the options ask of a configuration, and what its failures say.
+//! What the failures of a configuration say.
 
-use std::path::PathBuf;
-
-use punctual_kernel::config::{Base, ConfigError, Wish};
+use punctual_kernel::config::ConfigError;
 
 use super::kernel_store::failed;
-use crate::cli::KernelConfigWish;
 use crate::error::CliError;
 use crate::exit::Exit;
-
-/// Returns what the options ask of a configuration.
-pub(crate) fn wish(given: &KernelConfigWish) -> Wish {
-    let base = match given.base.as_str() {
-        "running" => Base::Running,
-        "tiny" => Base::Tiny,
-        "defconfig" => Base::Defconfig,
-        file => Base::File(PathBuf::from(file)),
-    };
-    Wish {
-        base,
-        model: given.model,
-        with: given.with.clone(),
-        without: given.without.clone(),
-        files: given.fragment.clone(),
-        set: given.set.clone(),
-    }
-}
 
 /// Makes an error of what `configure` says.
 pub(crate) fn not_configured(err: ConfigError) -> CliError {

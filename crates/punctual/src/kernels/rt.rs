@@ -4,20 +4,19 @@
 //! From a source to the comparison of a stock and a real-time kernel. What is done is written down after each step, so the same
 //! command goes on where it was stopped.
 
+mod order;
 mod steps;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::Model;
 use punctual_kernel::source::{KernelStore, Tree};
-use punctual_measure::loads::LoadList;
 use punctual_model::{KERNEL_RT_FORMAT, KernelModel, RtFlow, RtStep, RtStepKind};
 
+pub(crate) use self::order::{Order, Says};
 use super::kernel_store::{self, failed, now};
-use crate::cli::KernelRtArgs;
 use crate::error::CliError;
 use crate::guests::Host;
 use crate::output::{print, remark};
@@ -33,51 +32,48 @@ const DYNAMIC: (u32, u32) = (5, 12);
 struct Run<'a> {
     home: Option<&'a Path>,
     stock: KernelStore,
-    args: &'a KernelRtArgs,
+    order: &'a Order,
     version: Version,
     stop: StopRequest,
-    /// Whether what is printed is not the steps but a result.
-    aside: bool,
     flow: RtFlow,
 }
 
-/// Does the steps up to `last` that are not done yet. Each one's line is printed, or remarked where `aside`.
+/// Does the steps up to `last` that are not done yet. Each one says what it did.
 ///
 /// # Errors
 ///
 /// Fails with the first step that fails, and if the flow was begun with other options.
 pub(crate) fn carried_out(
     home: Option<&Path>,
-    args: &KernelRtArgs,
+    order: &Order,
     last: RtStepKind,
-    (stop, aside): (StopRequest, bool),
+    stop: StopRequest,
 ) -> Result<RtFlow, CliError> {
-    let version = Version::parse(&args.linux)?;
-    if let Some(arch) = foreign(args) {
+    let version = Version::parse(&order.version)?;
+    if let Some(arch) = order.foreign() {
         // What its guests lack is said before two kernels are built.
         Host::of(arch)?.version()?;
     }
-    if args.wish.model.is_some() {
+    if order.wish.model.is_some() {
         return Err(CliError::usage(
             "--model: `kernel rt` builds a stock and a real-time kernel; --stock chooses the stock one's",
         ));
     }
-    if args.stock == Model::Rt {
+    if order.stock == Model::Rt {
         return Err(CliError::usage(
             "--stock rt: the stock kernel is what the real-time one is compared with",
         ));
     }
-    let (name, asked) = (name(args), asked(args));
+    let (name, asked) = (order.name(), order.asked());
     let stock = kernel_store::open(home)?;
     let known = stock.flow(&name);
     let known = known.map_err(|err| failed(&format!("read what {name} has done"), err))?;
     let mut run = Run {
         home,
         stock,
-        args,
+        order,
         version,
         stop,
-        aside,
         flow: match known {
             Some(flow) => same(flow, &asked)?,
             None => RtFlow {
@@ -100,23 +96,9 @@ pub(crate) fn carried_out(
     Ok(run.flow)
 }
 
-/// The name of the flow.
-fn name(args: &KernelRtArgs) -> String {
-    let name = args.name.clone();
-    name.unwrap_or_else(|| match foreign(args) {
-        Some(arch) => format!("rt-{}-{arch}", args.linux),
-        None => format!("rt-{}", args.linux),
-    })
-}
-
-/// The architecture that its kernels are for, where that is not this machine's.
-fn foreign(args: &KernelRtArgs) -> Option<Architecture> {
-    args.wish.arch.filter(|arch| arch.is_foreign())
-}
-
 /// Returns the kernels that a flow has built as guests in virtual time, the stock one first, as `measure --target` takes them.
-pub(crate) fn targets(home: Option<&Path>, args: &KernelRtArgs) -> Result<[String; 2], CliError> {
-    let rows = steps::rows(home, args)?;
+pub(crate) fn targets(home: Option<&Path>, order: &Order) -> Result<[String; 2], CliError> {
+    let rows = steps::rows(home, order)?;
     Ok(rows.map(|row| row.target(&steps::common()).words()))
 }
 
@@ -151,58 +133,6 @@ pub(crate) fn version_of(home: Option<&Path>, source: &str) -> Result<String, Cl
     )))
 }
 
-/// What a flow is, beyond its name: where one of these differs, it is another one.
-fn asked(args: &KernelRtArgs) -> BTreeMap<String, String> {
-    let wish = &args.wish;
-    let paths = |paths: &[std::path::PathBuf]| {
-        let shown: Vec<String> = paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        shown.join(" ")
-    };
-    let loads = LoadList::join(&args.load);
-    let loads: Vec<String> = loads.iter().map(ToString::to_string).collect();
-    let given = [
-        ("version", args.linux.clone()),
-        ("source", args.source.clone().unwrap_or_default()),
-        ("sha256", args.sha256.clone().unwrap_or_default()),
-        (
-            "patch",
-            args.patch
-                .as_deref()
-                .map(|path| path.display().to_string())
-                .unwrap_or_default(),
-        ),
-        ("fuzz", args.fuzz.to_string()),
-        (
-            "leave-out",
-            if args.leave_out {
-                "yes".to_owned()
-            } else {
-                String::new()
-            },
-        ),
-        ("stock", args.stock.to_string()),
-        (
-            "arch",
-            wish.arch.map(|arch| arch.to_string()).unwrap_or_default(),
-        ),
-        ("base", wish.base.clone()),
-        ("with", wish.with.join(" ")),
-        ("without", wish.without.join(" ")),
-        ("fragment", paths(&wish.fragment)),
-        ("set", wish.set.join(" ")),
-        ("seeds", args.seeds.to_string()),
-        ("samples", args.samples.to_string()),
-        ("load", loads.join(",")),
-    ];
-    let given = given.into_iter().filter(|(_, value)| !value.is_empty());
-    given
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
-}
-
 /// Returns the flow if it was begun with the same options.
 fn same(flow: RtFlow, asked: &BTreeMap<String, String>) -> Result<RtFlow, CliError> {
     if flow.format != KERNEL_RT_FORMAT {
@@ -235,8 +165,8 @@ impl Run<'_> {
     fn needs_patch_before_fetching(&self) -> Result<(), CliError> {
         let may_have_it =
             |source: &str| Path::new(source).is_dir() || self.stock.source(source).is_ok();
-        let may_have_it = self.args.source.as_deref().is_some_and(may_have_it);
-        if self.version.number >= IN_TREE || self.args.patch.is_some() || may_have_it {
+        let may_have_it = self.order.source.as_deref().is_some_and(may_have_it);
+        if self.version.number >= IN_TREE || self.order.patch.is_some() || may_have_it {
             return Ok(());
         }
         Err(self.needs_patch())
@@ -246,7 +176,7 @@ impl Run<'_> {
         let (major, minor) = self.version.number;
         CliError::usage(format!(
             "--patch: Linux {} has no PREEMPT_RT of its own, which came with 6.12: name the patch or the directory of patches",
-            self.args.linux
+            self.order.version
         ))
         .hint(format!(
             "they are in https://cdn.kernel.org/pub/linux/kernel/projects/rt/{major}.{minor}/, and in debian/patches-rt of Debian's sources"
@@ -293,36 +223,26 @@ impl Run<'_> {
         kept.map_err(|err| failed("note what was done", err))
     }
 
-    /// Says something of a step: to whoever reads the result, or on standard error where that is for a program.
+    /// Says something of a step.
     fn say(&self, line: &str) -> Result<(), CliError> {
-        match (self.aside, self.args.quiet) {
-            (_, true) => Ok(()),
-            (true, false) => {
+        match self.order.says {
+            Says::Nothing => Ok(()),
+            Says::Remarks => {
                 remark(line);
                 Ok(())
             }
-            (false, false) => print(&format!("{line}\n")),
+            Says::Steps => print(&format!("{line}\n")),
         }
     }
 
-    /// Returns the name of the build of a kernel of the flow.
-    fn build_name(&self, kernel: &str) -> String {
-        build_name(self.args, kernel)
-    }
-
     fn stock_model(&self) -> KernelModel {
-        match self.args.stock {
+        match self.order.stock {
             _ if self.version.is_dynamic() => KernelModel::Dynamic,
             Model::None => KernelModel::None,
             Model::Full => KernelModel::Full,
             _ => KernelModel::Voluntary,
         }
     }
-}
-
-/// Returns the name of the build of a kernel of the flow.
-fn build_name(args: &KernelRtArgs, kernel: &str) -> String {
-    format!("{}-{kernel}", name(args))
 }
 
 fn seconds(ms: u64) -> String {

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Command, FromArgMatches as _, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::{Fault, Model};
 use punctual_measure::loads::LoadList;
@@ -16,6 +16,7 @@ use super::{
     InstallOnceArgs, KernelInstallArgs, KernelInstalledArgs, KernelStatusArgs, KernelUninstallArgs,
 };
 use super::{KernelConfigWish, KernelSourceAction, path};
+use crate::kernels::rt::Order;
 
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
@@ -263,7 +264,7 @@ pub struct KernelRtArgs {
     pub name: Option<String>,
 
     /// Preemption model of the stock kernel: none, voluntary, full, lazy
-    #[arg(long, value_name = "MODEL", default_value = "voluntary")]
+    #[arg(long, value_name = "MODEL", default_value_t = Order::STOCK)]
     pub stock: Model,
 
     /// What both configurations are made of
@@ -283,11 +284,11 @@ pub struct KernelRtArgs {
     pub load: Vec<LoadList>,
 
     /// Number of seeds, one boot each
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100), help_heading = "Comparison")]
+    #[arg(long, value_name = "N", default_value_t = Order::SEEDS, value_parser = clap::value_parser!(u32).range(2..=100), help_heading = "Comparison")]
     pub seeds: u32,
 
     /// Samples under each load
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=1_000_000), help_heading = "Comparison")]
+    #[arg(long, value_name = "N", default_value_t = Order::SAMPLES, value_parser = clap::value_parser!(u64).range(10..=1_000_000), help_heading = "Comparison")]
     pub samples: u64,
 
     /// Number of parallel compilers, and of guests [default: one per CPU]
@@ -301,15 +302,6 @@ pub struct KernelRtArgs {
     /// Print what was done and found as JSON; the steps go to standard error
     #[arg(long)]
     pub json: bool,
-}
-
-impl KernelRtArgs {
-    /// Returns the options of `kernel rt VERSION` with nothing else given.
-    pub(crate) fn of(version: &str) -> Self {
-        let command = Self::augment_args(Command::new("rt"));
-        let given = command.get_matches_from(["rt", version]);
-        Self::from_arg_matches(&given).unwrap_or_else(|err| err.exit())
-    }
 }
 
 /// Guests that run at once

@@ -9,11 +9,11 @@ use punctual_kernel::config::{Base, Wish};
 use punctual_model::{BuiltKernel, KernelModel};
 use punctual_report::document::Document;
 
+use super::config::wish;
 use crate::cli::{BuildTest, KernelBuildArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::kernels::build::{Manner, built, is_complete};
-use crate::kernels::config::wish;
 use crate::kernels::kernel_store::{self, FoundSource, show};
 use crate::output::print;
 use crate::signals::StopRequest;

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use punctual_host::Machine;
-use punctual_kernel::config::{self, Builtin, Configured, MODELS, WITH, WITHOUT, Wish, configure};
+use punctual_kernel::config::{
+    self, Base, Builtin, Configured, MODELS, WITH, WITHOUT, Wish, configure,
+};
 use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{
     ChangedOption, ConfigDiff, ConfigReport, Diagnosis, KERNEL_CONFIG_DIFF_FORMAT,
@@ -18,13 +20,31 @@ use punctual_report::document::Document;
 use punctual_report::text::Detail;
 use punctual_sys::SysRoot;
 
-use crate::cli::{KernelConfigAction, KernelConfigArgs};
+use crate::cli::{KernelConfigAction, KernelConfigArgs, KernelConfigWish};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::kernels::config::{not_configured, wish};
+use crate::kernels::config::not_configured;
 use crate::kernels::kernel_store::{self, failed, show};
 use crate::output::{self, print};
 use crate::signals::StopRequest;
+
+/// Returns what the options ask of a configuration.
+pub(super) fn wish(given: &KernelConfigWish) -> Wish {
+    let base = match given.base.as_str() {
+        "running" => Base::Running,
+        "tiny" => Base::Tiny,
+        "defconfig" => Base::Defconfig,
+        file => Base::File(PathBuf::from(file)),
+    };
+    Wish {
+        base,
+        model: given.model,
+        with: given.with.clone(),
+        without: given.without.clone(),
+        files: given.fragment.clone(),
+        set: given.set.clone(),
+    }
+}
 
 /// Does what the options of `kernel config` say.
 pub(super) fn run(home: Option<&Path>, args: &KernelConfigArgs) -> Result<Exit, CliError> {

@@ -10,9 +10,9 @@ use punctual_lab::study::{Need, Study};
 use punctual_model::{RtStep, RtStepKind};
 
 use super::kernels::Pair;
-use crate::cli::{KernelRtArgs, StudyRunArgs};
+use crate::cli::StudyRunArgs;
 use crate::error::CliError;
-use crate::kernels::rt;
+use crate::kernels::rt::{self, Order, Says};
 use crate::signals::StopRequest;
 
 /// Two kernels, and how they were made.
@@ -32,13 +32,18 @@ pub(super) fn of(
         return Ok(None);
     };
     let home = Some(home);
-    let version = rt::version_of(home, source)?;
-    let mut order = KernelRtArgs::of(&version);
-    order.quiet = args.quiet;
-    order.jobs = args.jobs.jobs.and_then(|jobs| jobs.try_into().ok());
-    // The package is what `kernel rt` takes where nothing is named: it goes on with what this began, and the other way round.
-    order.source = Some(source.to_owned()).filter(|_| !source.starts_with("linux-source-"));
-    let flow = rt::carried_out(home, &order, RtStepKind::Boot, (stop.clone(), true))?;
+    let order = Order {
+        // The package is what `kernel rt` takes where nothing is named: it goes on with what this began, and the other way round.
+        source: Some(source.to_owned()).filter(|_| !source.starts_with("linux-source-")),
+        jobs: args.jobs.jobs.and_then(|jobs| jobs.try_into().ok()),
+        says: if args.quiet {
+            Says::Nothing
+        } else {
+            Says::Remarks
+        },
+        ..Order::of(rt::version_of(home, source)?)
+    };
+    let flow = rt::carried_out(home, &order, RtStepKind::Boot, stop.clone())?;
     let [stock, rt] = rt::targets(home, &order)?;
     let pair = Pair { stock, rt };
     let steps = flow.steps.into_iter();

@@ -18,8 +18,7 @@ use punctual_model::{
 use punctual_sys::SysRoot;
 
 use super::super::{boot, build, config, kernel_store, latency_test, patch};
-use super::{Run, Version, build_name};
-use crate::cli::KernelRtArgs;
+use super::{Order, Run, Says, Version};
 use crate::error::CliError;
 use kernel_store::{FoundSource, failed};
 use latency_test::Test;
@@ -36,13 +35,13 @@ pub(super) fn common() -> Common {
 }
 
 /// Returns both kernels, the stock one first, with its model.
-pub(super) fn rows(home: Option<&Path>, args: &KernelRtArgs) -> Result<[Row; 2], CliError> {
-    let model = match Version::parse(&args.linux)?.is_dynamic() {
-        true => format!(",model={}", args.stock),
+pub(super) fn rows(home: Option<&Path>, order: &Order) -> Result<[Row; 2], CliError> {
+    let model = match Version::parse(&order.version)?.is_dynamic() {
+        true => format!(",model={}", order.stock),
         false => String::new(),
     };
-    let stock = format!("stock={}{model}", build_name(args, "stock"));
-    let rt = format!("rt={}", build_name(args, "rt"));
+    let stock = format!("stock={}{model}", order.build_name("stock"));
+    let rt = format!("rt={}", order.build_name("rt"));
     let rows = latency_test::rows(home, &[stock, rt], &[])?;
     // A row each: the stock kernel has one model, the other one is real-time.
     rows.try_into().map_err(|rows: Vec<Row>| {
@@ -71,7 +70,7 @@ impl Run<'_> {
     /// Says what of a step that was done is not there any more.
     pub(super) fn is_lost(&self, step: RtStepKind) -> Option<String> {
         let build = |kernel| {
-            let name = self.build_name(kernel);
+            let name = self.order.build_name(kernel);
             let there = self
                 .stock
                 .bootable(&name)
@@ -103,17 +102,17 @@ impl Run<'_> {
     /// The source's name in the store: that of the flow, or the one that was named and stays as it is.
     fn source_name(&self) -> String {
         let named = self
-            .args
+            .order
             .source
             .clone()
-            .filter(|_| self.args.patch.is_none());
+            .filter(|_| self.order.patch.is_none());
         let known = named.filter(|name| self.stock.source(name).is_ok());
         known.unwrap_or_else(|| self.flow.name.clone())
     }
 
     fn find(&self) -> Result<FoundSource, CliError> {
         let found = kernel_store::find(&self.stock, Path::new(&self.source_name()))?;
-        Ok(found.built_for(self.args.wish.arch))
+        Ok(found.built_for(self.order.arch))
     }
 
     fn fetch(&self) -> Result<String, CliError> {
@@ -127,10 +126,10 @@ impl Run<'_> {
                 found.tree.version
             ));
         }
-        let default = || format!("linux-source-{}", self.args.linux);
-        let word = self.args.source.clone().unwrap_or_else(default);
+        let default = || format!("linux-source-{}", self.order.version);
+        let word = self.order.source.clone().unwrap_or_else(default);
         let wanted = self.wanted(&word)?;
-        let (named, sha256) = (Some(name.clone()), self.args.sha256.clone());
+        let (named, sha256) = (Some(name.clone()), self.order.sha256.clone());
         let what = (word.as_str(), &wanted);
         match kernel_store::fetched(&self.stock, what, named, sha256, &self.stop)? {
             Fetched::Source(source) => {
@@ -165,7 +164,7 @@ impl Run<'_> {
             Ok(tree) => WantedSource::Directory(tree),
             Err(_) => kernel_store::wanted(word)?,
         };
-        let (WantedSource::Directory(tree), true) = (&wanted, self.args.patch.is_some()) else {
+        let (WantedSource::Directory(tree), true) = (&wanted, self.order.patch.is_some()) else {
             return Ok(wanted);
         };
         let what = format!("copy {}", tree.display());
@@ -179,28 +178,29 @@ impl Run<'_> {
         if self.version.has(found) {
             return Ok(());
         }
-        Err(
-            CliError::usage(format!("{}: the source is Linux {found}", self.args.linux))
-                .hint("name the version of the source, or another source with --source"),
-        )
+        Err(CliError::usage(format!(
+            "{}: the source is Linux {found}",
+            self.order.version
+        ))
+        .hint("name the version of the source, or another source with --source"))
     }
 
     fn wish(&self, model: KernelModel) -> Wish {
         Wish {
             model: Some(model),
-            ..config::wish(&self.args.wish)
+            ..self.order.wish.clone()
         }
     }
 
     fn build(&self, kernel: &str, model: KernelModel) -> Result<String, CliError> {
-        let name = self.build_name(kernel);
+        let name = self.order.build_name(kernel);
         let manner = build::Manner {
-            jobs: self.args.jobs,
-            ccache: !self.args.no_ccache,
+            jobs: self.order.jobs,
+            ccache: self.order.ccache,
             package: false,
             only: Vec::new(),
-            anyway: self.args.anyway,
-            quiet: self.args.quiet || self.args.json,
+            anyway: self.order.anyway,
+            quiet: self.order.says == Says::Nothing,
         };
         let orders = vec![(name.clone(), self.wish(model))];
         let report = build::built(&self.stock, &self.find()?, orders, &manner, &self.stop)?;
@@ -233,7 +233,7 @@ impl Run<'_> {
 
     fn patch(&self) -> Result<String, CliError> {
         let found = self.find()?;
-        let Some(series) = &self.args.patch else {
+        let Some(series) = &self.order.patch else {
             return match found.tree.has_realtime() {
                 true => Ok(format!(
                     "nothing to apply: PREEMPT_RT is in Linux {}",
@@ -259,13 +259,13 @@ impl Run<'_> {
             return Ok(applied(done.applied.len(), done.left_out.len()));
         }
         let limits = Limits {
-            fuzz: self.args.fuzz,
-            leave_out: self.args.leave_out,
+            fuzz: self.order.fuzz,
+            leave_out: self.order.leave_out,
             trial: false,
         };
         let source = self.source_name();
         let report = patch::put_in(&self.stock, source.as_ref(), series, limits, &self.stop)?;
-        if patch::fails(&report) && !self.args.leave_out {
+        if patch::fails(&report) && !self.order.leave_out {
             let failing = report
                 .patches
                 .iter()
@@ -329,7 +329,7 @@ impl Run<'_> {
     }
 
     fn boot(&mut self) -> Result<String, CliError> {
-        let image = kernel_store::image(self.home, self.build_name("rt").as_ref());
+        let image = kernel_store::image(self.home, self.order.build_name("rt").as_ref());
         let target = GuestTarget {
             machine: Some(Machine::Virtual),
             model: Some(Model::Rt),
@@ -360,19 +360,19 @@ impl Run<'_> {
     }
 
     fn compare(&mut self) -> Result<String, CliError> {
-        let rows = rows(self.home, self.args)?;
+        let rows = rows(self.home, self.order)?;
         let test = Test {
             baseline: Some(Baseline::find("stock", &rows).map_err(latency_test::refused)?),
             rows: rows.into(),
-            loads: latency_test::loads(&self.args.load, false)?,
-            seeds: self.args.seeds,
-            samples: self.args.samples,
+            loads: latency_test::loads(&self.order.loads, false)?,
+            seeds: self.order.seeds,
+            samples: self.order.samples,
             interval: Nanos::from_millis(1),
             common: common(),
             tolerance: 0.0,
-            jobs: self.args.jobs.map(usize::from),
+            jobs: self.order.jobs.map(usize::from),
             resume: self.flow.experiment.clone(),
-            quiet: self.args.quiet || self.args.json,
+            quiet: self.order.says == Says::Nothing,
         };
         let (home, stop) = (self.home, self.stop.clone());
         let tested = test.carry_out(home, stop, |name| {
