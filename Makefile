@@ -69,8 +69,12 @@ build: agent
 	    { echo 'Error: the initial RAM file system of a guest is not below 3 MB' >&2; exit 1; }
 	@printf '%s: %s bytes\n' '$(BINARY)' "$$(wc -c <'$(BINARY)')"
 
-# The same sources without the workbench, which the program then holds. It is never unwound, and loaded where it was linked.
-COMPILE_AGENT := $(MAPPED) RUSTFLAGS='-C target-feature=+crt-static $(REMAP) -C relocation-model=static -C force-unwind-tables=no' \
+# A program that aborts when it panics holds nothing of how its functions are unwound: LLVM's linker, which Rust has with it, leaves that out.
+LLD = -C link-arg=-fuse-ld=lld -C link-arg=-B$(shell rustc --print sysroot)/lib/rustlib/$(HOST_TRIPLE)/bin/gcc-ld
+NO_UNWINDING = -C force-unwind-tables=no $(LLD) -C link-arg=$(SOURCES)/packaging/no-unwinding.ld
+
+# The same sources without the workbench, which the program then holds. It is loaded where it was linked.
+COMPILE_AGENT = $(MAPPED) RUSTFLAGS='-C target-feature=+crt-static $(REMAP) -C relocation-model=static $(NO_UNWINDING)' \
     $(CARGO) build --locked --package punctual --no-default-features --bin punctual --target $(TRIPLE) --profile
 agent:
 	@scripts/prerequisites.sh build
@@ -88,14 +92,12 @@ dist:
 	scripts/dist.sh '$(DIST)' $(TRIPLES)
 	scripts/deb.sh '$(DIST)' $(TRIPLES)
 
-# It aborts when it panics, and so holds nothing of how its functions are unwound: LLVM's linker, which Rust has with it, leaves that out.
 # C libraries since 2.36 can read packed relocations.
-LLD = -C link-arg=-fuse-ld=lld -C link-arg=-B$(shell rustc --print sysroot)/lib/rustlib/$(HOST_TRIPLE)/bin/gcc-ld
 PACKED = $(shell getconf GNU_LIBC_VERSION | awk '$$2 + 0 > 2.355 { print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
 .PHONY: dist-program
 dist-program:
 	PUNCTUAL_AGENT='$(AGENT)' $(MAPPED) LIBSQLITE3_FLAGS='$(SQLITE)' \
-	    RUSTFLAGS='-C target-feature=+crt-static $(REMAP) -C force-unwind-tables=no $(LLD) $(PACKED) -C link-arg=$(SOURCES)/packaging/no-unwinding.ld' \
+	    RUSTFLAGS='-C target-feature=+crt-static $(REMAP) $(NO_UNWINDING) $(PACKED)' \
 	    $(CARGO) build --profile dist --locked --package punctual --target $(TRIPLE)
 
 dist-check:

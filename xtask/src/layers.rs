@@ -26,8 +26,17 @@ const TABLE: &[(&str, May)] = &[
         May::Use(&["punctual-model", "punctual-sys"]),
     ),
     (
+        "punctual-loops",
+        May::Use(&["punctual-model", "punctual-sys"]),
+    ),
+    (
         "punctual-measure",
-        May::Use(&["punctual-model", "punctual-stats", "punctual-sys"]),
+        May::Use(&[
+            "punctual-loops",
+            "punctual-model",
+            "punctual-stats",
+            "punctual-sys",
+        ]),
     ),
     (
         "punctual-kernel",

@@ -6,12 +6,8 @@
 mod bench;
 mod command;
 mod engine;
-mod kernel;
 mod library;
-mod lu;
-mod panel;
 mod run;
-mod system;
 mod theory;
 
 pub use engine::{Engine, Library, ParseEngineError};
@@ -21,12 +17,10 @@ pub use run::{Linpack, run};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use punctual_loops::linpack::{Factorisation, Meter, System};
 use punctual_model::Bytes;
 use punctual_sys::dense;
 use punctual_sys::pages::{HugePages, Pages};
-
-use self::lu::{Factorisation, Meter};
-use self::system::System;
 
 /// Returns the memory that solving a system of `order` equations takes.
 pub fn memory_of(order: usize) -> Bytes {

@@ -3,9 +3,8 @@
 
 //! Memory: how fast it is copied, streamed and reached at random places, from each CPU node in the memory of each node.
 
-mod kernel;
 mod nodes;
 mod run;
 
-pub use kernel::Kernel;
+pub use punctual_loops::memory::Kernel;
 pub use run::{Memory, run};

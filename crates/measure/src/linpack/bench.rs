@@ -11,13 +11,11 @@ use punctual_sys::clock;
 use punctual_sys::dense::{Tile, View, set_product};
 use punctual_sys::pages::{HugePages, Pages};
 
-use super::kernel::FmaLoop;
-use super::lu::{Factorisation, Meter, Unsolved};
-use super::system::{Residual, System};
 use crate::crew::{Post, ThreadReport};
 use crate::error::MeasureError;
 use crate::frame::Frame;
 use crate::pool::Pool;
+use punctual_loops::linpack::{Factorisation, FmaLoop, Meter, Residual, System, Unsolved};
 
 /// How long the peak is measured each time, on every thread.
 const PEAK_TIME: Nanos = Nanos::from_millis(50);

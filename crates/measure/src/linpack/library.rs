@@ -14,10 +14,10 @@ use serde::de::DeserializeOwned;
 
 use super::bench::Solved;
 use super::engine::{Engine, Library};
-use super::{kernel, system::System};
 use crate::error::MeasureError;
 use crate::frame::Frame;
 use crate::program::{Answer, Program};
+use punctual_loops::linpack::{self, System};
 
 const SCRIPT: &str = include_str!("engine.py");
 
@@ -99,7 +99,7 @@ impl Solver {
         let Some(core) = solver.about.core.clone() else {
             return Ok((solver, Vec::new()));
         };
-        let instructions = kernel::instructions();
+        let instructions = linpack::instructions();
         let Some(better) = better_core(&core, instructions) else {
             return Ok((solver, Vec::new()));
         };

@@ -11,12 +11,12 @@ use punctual_sys::dense;
 use super::bench::{Bench, Product, Solved};
 use super::engine::Engine;
 use super::library::Solver;
-use super::system::{RESIDUAL_LIMIT, System};
 use super::theory::Theory;
-use super::{command, kernel, memory_of};
+use super::{command, memory_of};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 use crate::{free_memory, repeats};
+use punctual_loops::linpack::{self, RESIDUAL_LIMIT, System};
 
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -121,7 +121,7 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
         }
     }
     found.ended = frame.ended();
-    let instructions = kernel::instructions().to_owned();
+    let instructions = linpack::instructions().to_owned();
     let theory = Theory::of(frame.sys(), &frame.setup().cpus, &instructions);
     found.figures = log.figures(bench.threads(), theory.as_ref());
     let said = theory.map(|theory| ("theoretical_peak".to_owned(), theory.said()));

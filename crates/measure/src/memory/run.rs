@@ -10,13 +10,13 @@ use punctual_model::{Better, Bytes, Check, CpuSet, Figure, Finding, Nanos, Progr
 use punctual_sys::pages::{HugePages, NodeId, Pages};
 use punctual_sys::{SysRoot, clock};
 
-use super::kernel::{Blocks, Kernel};
 use super::nodes::{Nodes, largest_cache};
 use crate::crew::Post;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 use crate::pool::Pool;
 use crate::{free_memory, repeats};
+use punctual_loops::memory::{Blocks, Kernel};
 
 /// An observation takes at least this long: as many passes as that needs.
 const LEAST: Nanos = Nanos::from_millis(100);

@@ -33,7 +33,7 @@ const STRIP: usize = 4;
 
 /// Why there is no solution.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Unsolved {
+pub enum Unsolved {
     /// The matrix is singular, or has numbers that are none.
     Singular,
     /// The end was asked for.
@@ -42,16 +42,16 @@ pub(super) enum Unsolved {
 
 /// What a factorisation tells others while it goes on, and what they tell it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meter<'a> {
+pub struct Meter<'a> {
     /// Set by others: ends the work after the task at hand.
-    pub(super) stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
     /// Floating-point operations done.
-    pub(super) operations: &'a AtomicU64,
+    pub operations: &'a AtomicU64,
 }
 
 /// A system of equations on the way to its solution.
 #[derive(Debug)]
-pub(super) struct Factorisation {
+pub struct Factorisation {
     system: System,
     threads: usize,
     /// Columns of a panel.
@@ -122,7 +122,7 @@ enum Task {
 
 impl Factorisation {
     /// Lays `system` out in `memory` for `threads` threads; `None` where it is too small. Nothing is filled yet.
-    pub(super) fn new(memory: Pages<f64>, system: System, threads: usize) -> Option<Self> {
+    pub fn new(memory: Pages<f64>, system: System, threads: usize) -> Option<Self> {
         let width = panel_width(system.order, threads);
         let panels = system.order.div_ceil(width);
         let mut strips = Vec::new();
@@ -158,7 +158,7 @@ impl Factorisation {
     /// Writes the equations. Called by each thread of the team, before any of them works.
     ///
     /// Each strip is filled, and so first touched, by one thread: its memory comes from that thread's node.
-    pub(super) fn fill(&self, meter: Meter<'_>) {
+    pub fn fill(&self, meter: Meter<'_>) {
         loop {
             let at = self.unfilled.fetch_add(1, Ordering::Relaxed);
             let taken = |strip: &mut Strip| Some((strip.first, strip.tile.take()?));
@@ -179,7 +179,7 @@ impl Factorisation {
     }
 
     /// Works until all is done, or cannot be. Called by each thread of the team.
-    pub(super) fn work(&self, meter: Meter<'_>) {
+    pub fn work(&self, meter: Meter<'_>) {
         let _alarm = Alarm(self);
         while let Some(task) = self.next_task(meter) {
             let done = match task {
@@ -192,7 +192,7 @@ impl Factorisation {
 
     /// Works, and has the thread that finds all done first solve for the unknowns. Called by each thread of the
     /// team.
-    pub(super) fn solve_together(&self, meter: Meter<'_>) {
+    pub fn solve_together(&self, meter: Meter<'_>) {
         self.work(meter);
         if !self.taken.swap(true, Ordering::Relaxed) {
             let solution = self.solve(meter);
@@ -202,7 +202,7 @@ impl Factorisation {
     }
 
     /// Returns what [`Factorisation::solve_together`] found, once it has returned in each thread.
-    pub(super) fn solution(&self) -> Result<Vec<f64>, Unsolved> {
+    pub fn solution(&self) -> Result<Vec<f64>, Unsolved> {
         self.solution
             .get()
             .cloned()
@@ -210,7 +210,7 @@ impl Factorisation {
     }
 
     /// Returns the solution, once [`Factorisation::work`] has returned in this thread.
-    pub(super) fn solve(&self, meter: Meter<'_>) -> Result<Vec<f64>, Unsolved> {
+    pub fn solve(&self, meter: Meter<'_>) -> Result<Vec<f64>, Unsolved> {
         let board = self.lock();
         if let Some(failed) = board.failed {
             return Err(failed);
@@ -227,7 +227,7 @@ impl Factorisation {
     }
 
     /// Gives the memory back. What it holds is the factors, or what was made of them.
-    pub(super) fn into_memory(self) -> Option<Pages<f64>> {
+    pub fn into_memory(self) -> Option<Pages<f64>> {
         let board = self
             .board
             .into_inner()

@@ -64,7 +64,7 @@ choices!(Kernel {
 impl Kernel {
     /// Returns how many bytes count for one element or access: STREAM counts what is read and what is written,
     /// a copy counts once.
-    pub(super) const fn bytes_each(self) -> u64 {
+    pub const fn bytes_each(self) -> u64 {
         match self {
             Self::StreamCopy | Self::StreamScale => 16,
             Self::StreamAdd | Self::StreamTriad => 24,
@@ -74,7 +74,7 @@ impl Kernel {
     }
 
     /// Whether it goes to one place after another, so that the time of each is what matters.
-    pub(super) const fn is_random(self) -> bool {
+    pub const fn is_random(self) -> bool {
         matches!(
             self,
             Self::RandomRead | Self::RandomWrite | Self::RandomUpdate | Self::Chase
@@ -82,7 +82,7 @@ impl Kernel {
     }
 
     /// Returns how many blocks it works on.
-    pub(super) const fn blocks(self) -> usize {
+    pub const fn blocks(self) -> usize {
         match self {
             Self::StreamAdd | Self::StreamTriad => 3,
             Self::Copy | Self::StreamCopy | Self::StreamScale => 2,
@@ -93,7 +93,7 @@ impl Kernel {
 
 /// The blocks of one thread: three, and one for the chase that keeps its order.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub struct Blocks {
     plain: Vec<Pages<u8>>,
     ring: Option<Pages<u8>>,
     /// Where the chase goes on, and where the random places do.
@@ -103,7 +103,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Makes them of pages that are present.
-    pub(super) fn new(plain: Vec<Pages<u8>>, ring: Option<Pages<u8>>) -> Self {
+    pub fn new(plain: Vec<Pages<u8>>, ring: Option<Pages<u8>>) -> Self {
         let mut blocks = Self {
             plain,
             ring,
@@ -117,12 +117,12 @@ impl Blocks {
     }
 
     /// Returns all of their pages.
-    pub(super) fn pages(&self) -> impl Iterator<Item = &Pages<u8>> {
+    pub fn pages(&self) -> impl Iterator<Item = &Pages<u8>> {
         self.plain.iter().chain(&self.ring)
     }
 
     /// Writes what `kernel` expects to find. Not measured.
-    pub(super) fn prepare(&mut self, kernel: Kernel) {
+    pub fn prepare(&mut self, kernel: Kernel) {
         if kernel.is_random() {
             return;
         }
@@ -133,7 +133,7 @@ impl Blocks {
     }
 
     /// Does one pass; returns how many elements or accesses it was.
-    pub(super) fn pass(&mut self, kernel: Kernel) -> u64 {
+    pub fn pass(&mut self, kernel: Kernel) -> u64 {
         let count = match (kernel, self.plain.as_mut_slice()) {
             (Kernel::Chase, _) => self.ring.as_ref().map_or(0, |ring| {
                 let (at, steps) = chase(ring.numbers(), self.at);

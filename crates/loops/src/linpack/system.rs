@@ -15,14 +15,14 @@ use punctual_sys::pages::Pages;
 use super::kernel;
 
 /// HPL's limit of the scaled residual.
-pub(super) const RESIDUAL_LIMIT: f64 = 16.0;
+pub const RESIDUAL_LIMIT: f64 = 16.0;
 
 /// The relative machine precision as HPL takes it, 2^-53.
 const EPSILON: f64 = f64::EPSILON / 2.0;
 
 /// A square matrix of random numbers and a right-hand side.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct System {
+pub struct System {
     /// Number of equations.
     pub order: usize,
     /// What its elements follow from.
@@ -31,7 +31,7 @@ pub(super) struct System {
 
 impl System {
     /// Writes column `col` of the matrix; that after the last is the right-hand side.
-    pub(super) fn fill_column(self, col: usize, column: &mut [f64]) {
+    pub fn fill_column(self, col: usize, column: &mut [f64]) {
         let start = self.seed.wrapping_add((col as u64) << 32);
         for (row, value) in (0_u64..).zip(column) {
             *value = uniform(start.wrapping_add(row));
@@ -40,7 +40,7 @@ impl System {
 
     /// Returns the distance of columns in memory: whole cache lines, and no power of two, which would put a row's
     /// elements into the same few places of the caches.
-    pub(super) const fn stride(self) -> usize {
+    pub const fn stride(self) -> usize {
         let whole = self.order.next_multiple_of(8);
         if whole.is_multiple_of(64) {
             whole + 8
@@ -50,18 +50,18 @@ impl System {
     }
 
     /// Returns how many numbers the matrix takes, with its right-hand side; `None` where that cannot be said.
-    pub(super) fn numbers(self) -> Option<usize> {
+    pub fn numbers(self) -> Option<usize> {
         let columns = self.order.checked_add(1)?;
         self.stride().checked_mul(columns)
     }
 
     /// Makes a matrix with room for the right-hand side in `memory`, which has [`System::numbers`].
-    pub(super) fn lay_out(self, memory: Pages<f64>) -> Option<Tile> {
+    pub fn lay_out(self, memory: Pages<f64>) -> Option<Tile> {
         Tile::new(memory, self.order, self.order + 1, self.stride())
     }
 
     /// Returns the part of the check of solution `x` that `columns` make; parts are added up.
-    pub(super) fn check(self, x: &[f64], columns: Range<usize>, stop: &AtomicBool) -> Residual {
+    pub fn check(self, x: &[f64], columns: Range<usize>, stop: &AtomicBool) -> Residual {
         let mut part = Residual {
             products: vec![0.0; self.order],
             magnitudes: vec![0.0; self.order],
@@ -79,7 +79,7 @@ impl System {
 
     /// Returns HPL's count of operations for the solution of the system: 2/3 n^3 + 3/2 n^2.
     #[expect(clippy::cast_precision_loss, reason = "orders are far below 2^53")]
-    pub(super) fn operations(self) -> f64 {
+    pub fn operations(self) -> f64 {
         let order = self.order as f64;
         order * order * (2.0 / 3.0 * order + 1.5)
     }
@@ -87,7 +87,7 @@ impl System {
 
 /// What is left of the equations with a solution put in, in the making.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Residual {
+pub struct Residual {
     /// The matrix times the solution.
     products: Vec<f64>,
     /// The sum of the magnitudes of each row of the matrix.
@@ -96,7 +96,7 @@ pub(super) struct Residual {
 
 impl Residual {
     /// Adds what other columns make.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         let sum = |to: &mut [f64], of: &[f64]| {
             for (to, of) in to.iter_mut().zip(of) {
                 *to += of;
@@ -109,7 +109,7 @@ impl Residual {
     /// Returns HPL's scaled residual of the solution `x`:
     /// `|Ax - b| / (eps * (|A| * |x| + |b|) * n)` in the maximum norm (HPL 2.3, `HPL_pdtest`). It is no number
     /// where one element of the solution is none.
-    pub(super) fn scaled(&self, system: System, x: &[f64]) -> f64 {
+    pub fn scaled(&self, system: System, x: &[f64]) -> f64 {
         let mut right = vec![0.0; system.order];
         system.fill_column(system.order, &mut right);
         let rest = self.products.iter().zip(&right).map(|(ax, b)| ax - b);

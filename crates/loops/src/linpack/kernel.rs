@@ -232,14 +232,14 @@ fn mul_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
 
 /// The peak of arithmetic: operations on registers alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct FmaLoop {
+pub struct FmaLoop {
     /// Operations in a row on each register.
     pub rounds: u32,
 }
 
 /// What [`FmaLoop`] did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FmaWork {
+pub struct FmaWork {
     /// Floating-point operations: two for each multiply-add of each number.
     pub operations: u64,
     /// Numbers in a vector.
@@ -250,7 +250,7 @@ pub(super) struct FmaWork {
 
 impl FmaLoop {
     /// Runs it.
-    pub(super) fn run(self) -> FmaWork {
+    pub fn run(self) -> FmaWork {
         Arch::new().dispatch(self)
     }
 }
@@ -295,7 +295,7 @@ fn chains<S: Simd, const N: usize>(simd: S, rounds: u32) -> FmaWork {
 }
 
 /// Returns the name of the instructions that the loops use here.
-pub(super) fn instructions() -> &'static str {
+pub fn instructions() -> &'static str {
     struct Lanes;
 
     impl WithSimd for Lanes {
