@@ -15,8 +15,8 @@ mod rules;
 mod tunable;
 
 use punctual_model::{
-    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, HostFacts, Rule, RuleOutcome,
-    Verdict,
+    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, HostFacts, Ordered as _, Rule,
+    RuleOutcome, Verdict,
 };
 
 use self::case::{Answer, Case, Entry, Fix};
@@ -43,7 +43,7 @@ pub fn diagnose(machine: &Machine, host: HostFacts, asked: Option<&CpuSet>) -> D
     };
     let mut verdicts: Vec<_> = rules::all().map(|entry| verdict(entry, &case)).collect();
     // Stable: rules of a severity stay in the order of the documentation.
-    verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
+    verdicts.order_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
     Diagnosis {
         format: DIAGNOSIS_FORMAT.to_owned(),
         host,

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle, Thread};
 
-use punctual_model::{CpuSet, Nanos, Policy};
+use punctual_model::{CpuSet, Nanos, Ordered as _, Policy};
 use punctual_sys::thread::{self, Tid, Usage};
 use punctual_sys::{clock, sched};
 
@@ -328,7 +328,7 @@ where
             .map_err(|_| MeasureError::Defect { thread: 0 })?;
         ready.push(answer?);
     }
-    ready.sort_by_key(|ready: &Ready| ready.index);
+    ready.order_by_key(|ready: &Ready| ready.index);
     Ok(ready)
 }
 

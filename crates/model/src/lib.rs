@@ -31,6 +31,7 @@ mod load_report;
 mod machines;
 mod one_shot;
 mod option_list;
+mod ordered;
 mod origin;
 mod policy;
 mod requirement;
@@ -103,6 +104,7 @@ pub use one_shot::{
     OneShotStatus, OneShotWrite,
 };
 pub use option_list::split_options;
+pub use ordered::Ordered;
 pub use origin::{DateOrigin, Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use requirement::{RequirementBasis, RequirementResult, RequirementRuling};

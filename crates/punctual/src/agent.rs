@@ -25,7 +25,7 @@ use punctual_kernel::guest::{
     Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, Of,
     Quiet, RunEnd, frame, high_resolution, is_makeshift, names,
 };
-use punctual_model::{Clock, Nanos};
+use punctual_model::{Clock, Nanos, Ordered as _};
 use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
 use punctual_sys::icmp::loopback_up;
 use punctual_sys::{SysRoot, clock, kernel_log};
@@ -252,7 +252,7 @@ fn measure(
         Err(err) if err.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(err) => return Err(err.into()),
     };
-    files.sort_by_key(std::fs::DirEntry::file_name);
+    files.order_by_key(std::fs::DirEntry::file_name);
     for file in files {
         let name = names::file(number, &file.file_name().to_string_lossy());
         line.send(&frame(&name, &fs::read(file.path())?))?;

@@ -3,6 +3,7 @@
 
 //! The order of quantiles.
 
+use punctual_model::Ordered as _;
 use std::collections::BTreeSet;
 
 /// Sorts the names of quantiles by their number.
@@ -14,6 +15,6 @@ pub(crate) fn in_order<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a S
             .and_then(|digits| digits.parse::<f64>().ok())
             .unwrap_or(f64::INFINITY)
     };
-    names.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    names.order_by(|a, b| number(a).total_cmp(&number(b)));
     names
 }

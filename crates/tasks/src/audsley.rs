@@ -9,6 +9,7 @@
 
 use crate::response::meets;
 use crate::work::{Effort, Work};
+use punctual_model::Ordered as _;
 
 /// What the algorithm finds.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,7 +30,7 @@ pub fn order(
 ) -> Order {
     // Those with long deadlines are tried first: mostly the first one fits.
     let mut left: Vec<usize> = (0..set.len()).collect();
-    left.sort_by_key(|at| (set[*at].deadline.saturating_sub(set[*at].jitter), *at));
+    left.order_by_key(|at| (set[*at].deadline.saturating_sub(set[*at].jitter), *at));
     let mut lowest_first = Vec::with_capacity(set.len());
     while !left.is_empty() {
         let mut found = None;

@@ -13,7 +13,7 @@ use punctual_model::tasks::{
     Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict, TASKS_CHECK_FORMAT, Task,
     TaskBound, TaskSet, TaskVerdict, TasksCheck,
 };
-use punctual_model::{CpuId, CpuSet};
+use punctual_model::{CpuId, CpuSet, Ordered as _};
 
 use self::global::Together;
 use self::one::OneCpu;
@@ -247,7 +247,7 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
     }
     let mut order: Vec<usize> = (0..set.tasks.len()).collect();
     // The number of a task is its priority.
-    order.sort_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
+    order.order_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
     let works: Vec<Work> = order
         .iter()
         .map(|at| work(&set.tasks[*at], &set.overheads))

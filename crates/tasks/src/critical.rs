@@ -10,6 +10,7 @@ use punctual_model::tasks::{CriticalSlice, TasksCheck};
 use crate::check::work;
 use crate::simulate::{Scheduler, Start, simulate};
 use crate::work::Work;
+use punctual_model::Ordered as _;
 
 /// The most stretches of a CPU.
 const MOST: usize = 500;
@@ -40,7 +41,7 @@ fn of_cpu(check: &TasksCheck, cpu: CpuId) -> Vec<CriticalSlice> {
     if !alone || !(edf || fixed) {
         return Vec::new();
     }
-    members.sort_by_key(|at| (std::cmp::Reverse(policy(at).priority()), *at));
+    members.order_by_key(|at| (std::cmp::Reverse(policy(at).priority()), *at));
     let works: Vec<Work> = members
         .iter()
         .map(|at| work(&check.set.tasks[*at], &check.set.overheads))

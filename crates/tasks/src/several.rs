@@ -5,6 +5,7 @@
 
 use crate::response::meets;
 use crate::work::{Effort, HORIZON, Work};
+use punctual_model::Ordered as _;
 
 /// Under which policy tasks on several CPUs run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -184,7 +185,7 @@ pub fn assign(
     effort: &mut Effort,
 ) -> Assigned {
     let mut order: Vec<usize> = (0..set.len()).collect();
-    order.sort_by(|a, b| set[*b].utilisation().total_cmp(&set[*a].utilisation()));
+    order.order_by(|a, b| set[*b].utilisation().total_cmp(&set[*a].utilisation()));
     let mut assigned = Assigned {
         cpus: vec![Vec::new(); cpus],
         left_over: Vec::new(),
@@ -198,7 +199,7 @@ pub fn assign(
                     .map(|t| set[*t].utilisation())
                     .sum()
             };
-            places.sort_by(|a, b| used(*a).total_cmp(&used(*b)));
+            places.order_by(|a, b| used(*a).total_cmp(&used(*b)));
         }
         let fits = |cpu: &usize, effort: &mut Effort| {
             let mut with = assigned.cpus[*cpu].clone();

@@ -7,7 +7,9 @@
 //! that happens by chance, in one or the other direction, with probability 2 / C(2N, N), all orders of the 2N values
 //! being equally probable.
 
-use punctual_model::{Band, BandComparison, BandVerdict, LatencyCell, LatencyRun, RunRecord};
+use punctual_model::{
+    Band, BandComparison, BandVerdict, LatencyCell, LatencyRun, Ordered as _, RunRecord,
+};
 use punctual_stats::float;
 
 /// Takes from the record of a run what is compared, if it has samples.
@@ -42,7 +44,7 @@ pub fn with_runs<'a>(
             None => faults.push(format!("run {}: no samples", record.id)),
         }
     }
-    runs.sort_by_key(|run| run.seed);
+    runs.order_by_key(|run| run.seed);
     let band = |figure: fn(&LatencyRun) -> f64| {
         let values = || runs.iter().map(figure);
         let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_model::{
     Better, COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison,
     ComparisonMethod, ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure,
-    GroupRequirement, Interval, RefusedRun, RunRecord,
+    GroupRequirement, Interval, Ordered as _, RefusedRun, RunRecord,
 };
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
@@ -165,7 +165,7 @@ pub fn compare(
         return Err(CompareError::Groups);
     }
     for group in &mut groups {
-        group.runs.sort_by(|a, b| {
+        group.runs.order_by(|a, b| {
             (&a.record.started, &a.record.id).cmp(&(&b.record.started, &b.record.id))
         });
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use punctual_model::{
     Better, ComparisonScale, Finding, HISTORY_FORMAT, History, HistoryChange, HistoryDirection,
     HistoryLine, HistoryMethod, HistoryRun, HistorySegment, HistorySeries, HistoryVerdict,
-    RefusedRun, RunRecord, Withheld, WithheldReason, choices,
+    Ordered as _, RefusedRun, RunRecord, Withheld, WithheldReason, choices,
 };
 use punctual_stats::history::{self, LEAST_RUNS, OF_ONE_LOOK, Options, RECENT, changes};
 use punctual_stats::runs::{Scale, length_fault};
@@ -99,7 +99,9 @@ struct Placed {
 pub fn history(runs: GroupInput, asked: &HistoryRequest) -> Result<History, CompareError> {
     let mut groups = [runs];
     // The first of several imports of one file stays.
-    groups[0].runs.sort_by(|a, b| a.record.id.cmp(&b.record.id));
+    groups[0]
+        .runs
+        .order_by(|a, b| a.record.id.cmp(&b.record.id));
     meaning::once(&mut groups)?;
     let [
         GroupInput {
@@ -235,7 +237,7 @@ fn order(runs: &mut [Placed]) {
         let group = placed.label.as_ref().and_then(|label| first.get(label));
         (group.copied().unwrap_or(0.0), start(placed))
     };
-    runs.sort_by(|a, b| {
+    runs.order_by(|a, b| {
         let ((group_a, own_a), (group_b, own_b)) = (key(a), key(b));
         let by_group = group_a
             .total_cmp(&group_b)

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use punctual_model::{
     Better, ComparedMachine, ComparisonScale, Finding, HistoryDirection, MACHINES_FORMAT, Machines,
     MachinesDeviation, MachinesFigure, MachinesGroup, MachinesMethod, MachinesOutlier,
-    MachinesOutlierFigure, MachinesValue, RefusedRun, RunRecord,
+    MachinesOutlierFigure, MachinesValue, Ordered as _, RefusedRun, RunRecord,
 };
 use punctual_stats::fleet::{self, LEAST_MACHINES};
 use punctual_stats::runs::Scale;
@@ -131,7 +131,7 @@ fn divided(runs: Vec<RunInput>, refused: &mut Vec<RefusedRun>) -> BTreeMap<Facts
         machines.entry(name).or_default().push(run);
     }
     for runs in groups.values_mut().flat_map(BTreeMap::values_mut) {
-        runs.sort_by(|a, b| {
+        runs.order_by(|a, b| {
             (&a.record.started, &a.record.id).cmp(&(&b.record.started, &b.record.id))
         });
     }

@@ -13,8 +13,8 @@ mod policy;
 mod tests;
 
 use punctual_model::{
-    CpuSet, HostFacts, JudgedProcess, JudgedThread, PROCESS_DIAGNOSIS_FORMAT, ProcessDiagnosis,
-    Rule, RuleOutcome, Verdict,
+    CpuSet, HostFacts, JudgedProcess, JudgedThread, Ordered as _, PROCESS_DIAGNOSIS_FORMAT,
+    ProcessDiagnosis, Rule, RuleOutcome, Verdict,
 };
 use punctual_sys::SysRoot;
 use punctual_sys::proc::{self, Stat, numbers};
@@ -130,7 +130,7 @@ fn judged(sys: &SysRoot, pid: u32, only: Option<u32>) -> Result<JudgedProcess, N
     let mut verdicts: Vec<Verdict> = all()
         .map(|entry| answered(entry.rule(), (entry.check)(&subject)))
         .collect();
-    verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
+    verdicts.order_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
     // What was read of a process that ended meanwhile is half of one process, and may be half of another.
     if subject.threads.is_empty() || !sys.exists(&format!("/proc/{pid}/status")) {
         return Err(NoProcess::Ended(pid));

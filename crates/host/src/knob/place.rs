@@ -3,7 +3,7 @@
 
 //! Where a knob's files are: a path with placeholders, filled in from what the machine has.
 
-use punctual_model::{Codec, CpuSet};
+use punctual_model::{Codec, CpuSet, Ordered as _};
 use punctual_sys::SysRoot;
 
 /// A path, in which `{...}` stands for what there may be several of:
@@ -118,7 +118,7 @@ impl Found {
             })
             .collect();
         // cpu2 comes before cpu10.
-        found.sort_by_key(|(number, _)| *number);
+        found.order_by_key(|(number, _)| *number);
         found.into_iter().map(|(_, one)| one).collect()
     }
 }

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::arguments;
 use super::value::{distance, want};
 use super::{BootArgument, PROFILE_FORMAT, Profile, ProfileError};
+use punctual_model::Ordered as _;
 
 type Entry<'a> = (
     &'a Spanned<std::borrow::Cow<'a, str>>,
@@ -215,7 +216,7 @@ enum Names {
 /// Lists a table as it was written: the order of settings matters.
 fn in_order<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
     let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.order_by_key(|(key, _)| key.span().start);
     entries
 }
 

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Clock, Nanos};
+use punctual_model::{Clock, Nanos, Ordered as _};
 use punctual_sys::proc::Stat;
 use punctual_sys::{SysRoot, clock, process};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Census {
                 cpu_ns: Nanos::new(cpu),
             })
             .collect();
-        ran.sort_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then_with(|| a.name.cmp(&b.name)));
+        ran.order_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then_with(|| a.name.cmp(&b.name)));
         let cpu = ran.iter().map(|ran| ran.cpu_ns.get()).sum();
         ran.truncate(NAMES);
         let gone = earlier.processes.keys();

@@ -13,6 +13,7 @@ use super::diff::Patch;
 use super::error::SeriesError;
 use crate::file::{read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
+use punctual_model::Ordered as _;
 
 /// No patch is longer: the whole real-time series for 6.1 in one file has 0.4 MB, that from 6.11 to 6.12 has 60 MB.
 const LONGEST: u64 = 128 << 20;
@@ -233,7 +234,7 @@ fn find_series(path: &Path, depth: usize) -> Option<PathBuf> {
         dir.file_name()
             .is_some_and(|n| n.to_string_lossy().contains("rt"))
     };
-    found.sort_by_key(|dir| !is_rt(dir));
+    found.order_by_key(|dir| !is_rt(dir));
     found.into_iter().next()
 }
 

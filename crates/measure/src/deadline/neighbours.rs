@@ -16,6 +16,7 @@ use punctual_sys::SysRoot;
 use punctual_sys::thread::Tid;
 
 use crate::tasks;
+use punctual_model::Ordered as _;
 
 /// Time between two looks, unless looking takes long.
 const EVERY: Duration = Duration::from_millis(400);
@@ -55,7 +56,7 @@ impl Waiting {
     /// Says who waited, the most frequent first.
     pub(crate) fn describe(&self) -> String {
         let mut names: Vec<_> = self.names.iter().collect();
-        names.sort_by_key(|(_, waiter)| std::cmp::Reverse((waiter.stuck, waiter.seen)));
+        names.order_by_key(|(_, waiter)| std::cmp::Reverse((waiter.stuck, waiter.seen)));
         let list: Vec<String> = names
             .iter()
             .take(3)

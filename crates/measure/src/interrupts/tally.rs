@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Better, Check, CpuSet, Figure, Series};
+use punctual_model::{Better, Check, CpuSet, Figure, Ordered as _, Series};
 use punctual_stats::{Accumulator, Keep};
 
 use super::choice::{Choice, Vector};
@@ -168,7 +168,7 @@ impl Tally {
     fn order(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.kept.keys().map(|(key, _)| *key).collect();
         keys.dedup();
-        keys.sort_by_key(|key| {
+        keys.order_by_key(|key| {
             let entries = self.pairing.entries.get(key).copied().unwrap_or(0);
             (
                 matches!(key, Key::Softirq(_)),
@@ -334,7 +334,7 @@ fn judge(mut compared: Vec<(String, u64, u64, u64)>, cpus: u64) -> Check {
     } else {
         &mut wrong.clone()
     };
-    shown.sort_by_key(|(_, traced, ..)| std::cmp::Reverse(*traced));
+    shown.order_by_key(|(_, traced, ..)| std::cmp::Reverse(*traced));
     let said: Vec<String> = shown
         .iter()
         .take(NAMED)

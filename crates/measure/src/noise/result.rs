@@ -3,7 +3,7 @@
 
 //! From what the threads saw and the kernel counted to figures, findings and checks.
 
-use punctual_model::{Better, Check, Figure, Finding, Nanos, Sample, Series};
+use punctual_model::{Better, Check, Figure, Finding, Nanos, Ordered as _, Sample, Series};
 use punctual_sys::SysRoot;
 
 use super::counters::{Deltas, all_of, by_source};
@@ -179,7 +179,7 @@ fn of_sources(counted: &Deltas) -> Vec<Figure> {
         ("softirqs_of", "softirqs", &counted.softirqs),
     ] {
         let mut sources: Vec<_> = by_source(table).into_iter().collect();
-        sources.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        sources.order_by_key(|(_, count)| std::cmp::Reverse(*count));
         figures.extend(sources.into_iter().map(|(source, count)| {
             Figure::single(name, unit, Better::Neither, count as f64).at("source", source)
         }));
@@ -190,7 +190,7 @@ fn of_sources(counted: &Deltas) -> Vec<Figure> {
 /// Returns the largest gaps of all CPUs, each with its moment.
 #[expect(clippy::cast_precision_loss, reason = "figures")]
 fn told(mut largest: Vec<Sample>) -> Vec<Figure> {
-    largest.sort_by_key(|gap| std::cmp::Reverse(gap.latency_ns));
+    largest.order_by_key(|gap| std::cmp::Reverse(gap.latency_ns));
     largest
         .into_iter()
         .take(super::LARGEST)
@@ -208,7 +208,7 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
     let cpu = spot.cpu;
     let mut beside: Vec<String> = Vec::new();
     let mut interrupts: Vec<_> = counted.interrupts.get(&cpu).into_iter().flatten().collect();
-    interrupts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    interrupts.order_by_key(|(_, count)| std::cmp::Reverse(**count));
     let rest: u64 = interrupts
         .iter()
         .skip(NAMED)

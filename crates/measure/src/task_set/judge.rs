@@ -18,6 +18,7 @@ use punctual_model::tasks::{
 };
 
 use super::jobs::Job;
+use punctual_model::Ordered as _;
 
 /// Jobs of a task above its bound that are looked at, whatever they show.
 const EXAMINED: u64 = 1_000;
@@ -300,7 +301,7 @@ impl Judge {
                 broke.push(self.broke(assumption, None, excess));
             }
         }
-        broke.sort_by_key(|broke| std::cmp::Reverse(broke.excess_ns));
+        broke.order_by_key(|broke| std::cmp::Reverse(broke.excess_ns));
         let response = job.end - job.release;
         if broke.is_empty() {
             let beyond = response.get().saturating_sub(known.bound.unwrap_or(0));
@@ -360,7 +361,7 @@ impl Judge {
                 })
             })
             .collect();
-        jobs.sort_by_key(|job| (job.begin_ns, job.task));
+        jobs.order_by_key(|job| (job.begin_ns, job.task));
         jobs.truncate(IN_WINDOW);
         WorstWindow {
             task,
@@ -375,7 +376,7 @@ impl Judge {
         self.settle(Nanos::MAX);
         for seen in &mut self.seen {
             seen.broke
-                .sort_by_key(|broke| std::cmp::Reverse(broke.jobs));
+                .order_by_key(|broke| std::cmp::Reverse(broke.jobs));
         }
         (self.seen, self.window)
     }

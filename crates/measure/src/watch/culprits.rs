@@ -14,6 +14,7 @@ use super::stacks::Site;
 use super::tally::{Long, Spent, Tally};
 use super::who::Names;
 use super::words;
+use punctual_model::Ordered as _;
 
 /// A culprit takes at least this share of the period, or of the median, more of a late cycle than of one in time; and
 /// at least this long, in ns.
@@ -124,7 +125,7 @@ pub(super) fn culprits(
             Some((excess, cause, culprit))
         })
         .collect();
-    found.sort_by(|(a_excess, _, a), (b_excess, _, b)| {
+    found.order_by(|(a_excess, _, a), (b_excess, _, b)| {
         b.saved
             .cmp(&a.saved)
             .then(b_excess.total_cmp(a_excess))

@@ -12,6 +12,7 @@ use super::replay::Replay;
 use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Wait, Waited};
 use super::who::{Name, Tid, Who};
+use punctual_model::Ordered as _;
 
 /// What a thread goes through in a cycle.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -482,7 +483,7 @@ impl Cut<'_> {
                     .map(|s| (cpu, s)),
             );
         }
-        runs.sort_by_key(|(_, stretch)| stretch.from);
+        runs.order_by_key(|(_, stretch)| stretch.from);
         let mut last = self
             .replay
             .last_of(holder, from)

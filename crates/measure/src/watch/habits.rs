@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use punctual_model::watch::{Habit, Stack};
-use punctual_model::{Evidence, Rule, Verdict};
+use punctual_model::{Evidence, Ordered as _, Rule, Verdict};
 use punctual_sys::{SysRoot, calls};
 
 use self::files::Files;
@@ -135,7 +135,7 @@ impl Seen {
     /// The files, locks and calls, those first that come most often.
     fn evidence(&self, of: &Entry) -> Vec<Evidence> {
         let mut by: Vec<_> = self.by.iter().collect();
-        by.sort_by_key(|(_, count)| Reverse(**count));
+        by.order_by_key(|(_, count)| Reverse(**count));
         let cited = by.into_iter().take(CITED);
         let cited = cited.map(|((path, what), count)| Evidence {
             path: path.clone(),
@@ -374,7 +374,7 @@ impl Habits {
                 }
             }
         }
-        all.sort_by_key(|habit| Reverse((habit.rule.severity, habit.total_ns)));
+        all.order_by_key(|habit| Reverse((habit.rule.severity, habit.total_ns)));
         all
     }
 }

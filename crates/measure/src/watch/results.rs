@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Stack, Watched, WatchedThread};
-use punctual_model::{Better, Check, Figure, Finding, Nanos, Policy, Series};
+use punctual_model::{Better, Check, Figure, Finding, Nanos, Ordered as _, Policy, Series};
 
 use super::basis::Basis;
 use super::cycle::{Cause, Phase};
@@ -135,7 +135,7 @@ impl Watcher {
             .iter()
             .map(|(call, count)| (words::call_name(*call), *count))
             .collect();
-        calls.sort_by(|(a_name, a), (b_name, b)| b.cmp(a).then_with(|| a_name.cmp(b_name)));
+        calls.order_by(|(a_name, a), (b_name, b)| b.cmp(a).then_with(|| a_name.cmp(b_name)));
         WatchedThread {
             thread: n,
             tid: thread.tid,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use punctual_model::watch::Stack;
-use punctual_model::{CpuId, CpuSet};
+use punctual_model::{CpuId, CpuSet, Ordered as _};
 use punctual_sys::SysRoot;
 use punctual_sys::tracefs::{Field, Record, Tracefs, TracefsError};
 use rustc_hash::FxHashMap;
@@ -224,7 +224,7 @@ impl Stacks {
                 None => all.push(stack),
             }
         }
-        all.sort_by_key(|stack| std::cmp::Reverse(stack.count));
+        all.order_by_key(|stack| std::cmp::Reverse(stack.count));
         all.truncate(most);
         all
     }

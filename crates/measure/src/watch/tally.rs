@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use punctual_model::watch::{CpuLane, CyclePiece, LaneStretch, WorstCycle};
-use punctual_model::{CpuId, Policy, SeriesProgress};
+use punctual_model::{CpuId, Ordered as _, Policy, SeriesProgress};
 use punctual_stats::{Accumulator, Keep};
 use rustc_hash::FxHashMap;
 
@@ -177,7 +177,7 @@ impl Tally {
         if self.worst.len() < SHOWN || self.worst.last().is_some_and(|(last, _)| long > *last) {
             let shown = show(cycle, replay, origin);
             self.worst.push((long.clone(), shown));
-            self.worst.sort_by(|(a, _), (b, _)| b.cmp(a));
+            self.worst.order_by(|(a, _), (b, _)| b.cmp(a));
             self.worst.truncate(SHOWN);
         }
         if self.longest.len() < KEPT {
@@ -257,7 +257,7 @@ fn longest<T: Clone>(
     length: impl Fn(&T) -> u64,
 ) -> (Vec<T>, (u64, u64)) {
     let mut by_length: Vec<usize> = (0..pieces.len()).collect();
-    by_length.sort_by_key(|&n| Reverse(pieces.get(n).map_or(0, &length)));
+    by_length.order_by_key(|&n| Reverse(pieces.get(n).map_or(0, &length)));
     let others = by_length.split_off(pieces.len().min(most));
     by_length.sort_unstable();
     let of = |places: &[usize]| -> Vec<T> {

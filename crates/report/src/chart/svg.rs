@@ -20,6 +20,7 @@ use super::scale::{Placed, grouped};
 use super::{Axis, COLOURS, Chart, DASHES, Heat, Look, Point, Scale, Series, Shape, Validity};
 use crate::escape::Xml;
 use legend::legend;
+use punctual_model::Ordered as _;
 
 /// Width of the drawing, in its own units.
 const WIDTH: f64 = 760.0;
@@ -420,7 +421,7 @@ fn labels(
         .copied()
         .filter(|series| series.shape == Shape::Points)
         .collect();
-    points.sort_by_key(|series| series.points.len());
+    points.order_by_key(|series| series.points.len());
     let mut named: Vec<(&Point, &str)> = Vec::new();
     for series in &points {
         let own = series.points.iter();

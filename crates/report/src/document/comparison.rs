@@ -9,7 +9,7 @@
 
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, RequirementRuling, figure_heading, figure_words,
+    Effect, Ordered as _, RequirementRuling, figure_heading, figure_words,
 };
 use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
@@ -80,7 +80,7 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
     };
     // Those with a verdict carry the answer.
     let mut order: Vec<&&ComparedFigure> = of.iter().collect();
-    order.sort_by_key(|r| {
+    order.order_by_key(|r| {
         !matches!(
             r.verdict,
             ComparisonVerdict::Worse | ComparisonVerdict::Better | ComparisonVerdict::Different

@@ -11,7 +11,7 @@ mod front;
 
 use punctual_model::{
     ComparedFigure, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
-    MeasurementResults, figure_heading, figure_words,
+    MeasurementResults, Ordered as _, figure_heading, figure_words,
 };
 
 use super::comparison;
@@ -228,7 +228,7 @@ fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
 /// Where no effect of a factor was found: the first figure of some cells, of those with a verdict first.
 fn of_cells(answers: &[Answer]) -> Vec<KeyFigure> {
     let mut order: Vec<&Answer> = answers.iter().collect();
-    order.sort_by_key(|a| !matches!(a.tone, Tone::Good | Tone::Bad));
+    order.order_by_key(|a| !matches!(a.tone, Tone::Good | Tone::Bad));
     let figure = |answer: &&Answer| {
         let cell = answer.sentence.split(" against ").next()?;
         let figure = answer.figures.first()?.clone();
@@ -483,7 +483,7 @@ fn sweeps(
                 }
             }
             for series in &mut series {
-                series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+                series.points.order_by(|a, b| a.x.total_cmp(&b.x));
                 let runs: u64 = series.points.iter().filter_map(|p| p.count).sum();
                 series.counted = counted(runs, "run");
             }

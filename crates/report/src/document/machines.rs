@@ -5,7 +5,7 @@
 
 use punctual_model::{
     Certainty, ComparisonScale, HistoryDirection, Machines, MachinesDeviation, MachinesFigure,
-    MachinesGroup, MachinesOutlier, MachinesOutlierFigure,
+    MachinesGroup, MachinesOutlier, MachinesOutlierFigure, Ordered as _,
 };
 
 use super::named::counted;
@@ -349,7 +349,7 @@ fn chart(ids: &mut Ids, group: &MachinesGroup, figure: &MachinesFigure) -> Chart
     let heading = format!("{} of each machine, {unit}", figure.figure);
     let heading = heading.trim_end_matches(", ").to_owned();
     let mut order: Vec<&punctual_model::MachinesValue> = figure.machines.iter().collect();
-    order.sort_by(|a, b| a.estimate.total_cmp(&b.estimate));
+    order.order_by(|a, b| a.estimate.total_cmp(&b.estimate));
     let mut parts = [Vec::new(), Vec::new()];
     for (place, value) in order.into_iter().enumerate() {
         let ends = value.interval.map(|i| (i.low / scale, i.high / scale));

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Figure, Instrument, Picture, figure_heading, figure_words, label_words};
+use punctual_model::{
+    Figure, Instrument, Ordered as _, Picture, figure_heading, figure_words, label_words,
+};
 
 use super::named::counted;
 use super::parts::{Block, Ids, Table};
@@ -43,7 +45,7 @@ fn linpack(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
                 Some(point.within(interval(figure)).of(figure.count))
             };
             let mut points: Vec<Point> = of.filter_map(point).collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            points.order_by(|a, b| a.x.total_cmp(&b.x));
             if points.is_empty() {
                 continue;
             }
@@ -89,7 +91,7 @@ fn memory(ids: &mut Ids, run: &Named<'_>) -> Vec<Block> {
             .filter_map(|f| label(f, name))
             .collect();
         let mut all: Vec<String> = all.into_iter().collect();
-        all.sort_by_key(|n| n.parse::<u64>().unwrap_or(u64::MAX));
+        all.order_by_key(|n| n.parse::<u64>().unwrap_or(u64::MAX));
         all
     };
     let (rows, columns) = (nodes("cpu_node"), nodes("memory_node"));

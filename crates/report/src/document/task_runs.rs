@@ -6,7 +6,7 @@
 mod pictures;
 
 use punctual_model::tasks::{Assumption, BrokeCount, JobAboveBound, TaskBound, TaskSeen, TasksRun};
-use punctual_model::{Nanos, RunRecord};
+use punctual_model::{Nanos, Ordered as _, RunRecord};
 
 use super::named::{counted, micros};
 use super::parts::{Block, Ids, KeyFigure, Table, Tone};
@@ -86,7 +86,7 @@ fn named(run: &TasksRun) -> Vec<(BrokeCount, u64)> {
             None => all.push(*count),
         }
     }
-    all.sort_by_key(|count| std::cmp::Reverse(count.jobs));
+    all.order_by_key(|count| std::cmp::Reverse(count.jobs));
     let examined = run.tasks.iter().map(|task| task.examined).sum();
     all.into_iter().map(|count| (count, examined)).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Nanos, Series, TooShort};
+use punctual_model::{Nanos, Ordered as _, Series, TooShort};
 
 use crate::order::in_order;
 use crate::text::span;
@@ -43,7 +43,7 @@ pub(crate) fn too_short<'a>(
     }
     let mut names = in_order(needs.keys());
     // What is not a quantile comes first.
-    names.sort_by_key(|name| name.starts_with('p'));
+    names.order_by_key(|name| name.starts_with('p'));
     let sentence = |dependent: bool| {
         let of: Vec<(&str, &Need)> = names
             .iter()

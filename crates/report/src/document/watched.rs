@@ -8,7 +8,7 @@ mod pictures;
 use std::cmp::Reverse;
 
 use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
-use punctual_model::{Nanos, RunRecord};
+use punctual_model::{Nanos, Ordered as _, RunRecord};
 
 use super::answer;
 use super::habits;
@@ -40,7 +40,7 @@ fn ranked(watched: &Watched) -> Vec<&WatchedThread> {
     let late = |t: &WatchedThread| if has_limit(t) { t.late.count } else { 0 };
     // A thread that was given a real-time policy is the one that must not be late.
     let is_real_time = |t: &WatchedThread| t.policy.starts_with(['f', 'r', 'd']);
-    threads.sort_by_key(|t| {
+    threads.order_by_key(|t| {
         let urgent = is_real_time(t) && late(t) > 0;
         Reverse((
             urgent,

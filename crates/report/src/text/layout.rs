@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::clean;
 use crate::document::Table;
+use punctual_model::Ordered as _;
 
 /// Columns that words in a table need at least.
 const WORDS: usize = 16;
@@ -155,7 +156,7 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
     // What lacks least is satisfied first.
     let mut room = most.saturating_sub(needed(&columns, apart));
     let mut order: Vec<&mut Laid> = columns.iter_mut().collect();
-    order.sort_by_key(|c| c.natural().saturating_sub(c.width));
+    order.order_by_key(|c| c.natural().saturating_sub(c.width));
     for column in order {
         let more = column.natural().saturating_sub(column.width).min(room);
         column.width += more;

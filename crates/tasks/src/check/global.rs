@@ -4,7 +4,7 @@
 //! Tasks that may run on several CPUs.
 
 use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
-use punctual_model::{CpuSet, Nanos};
+use punctual_model::{CpuSet, Nanos, Ordered as _};
 
 use super::{Group, cpus, grown, interrupts, slack};
 use crate::bounds::{ROUNDING, utilisation};
@@ -51,7 +51,7 @@ impl<'a> Together<'a> {
         machine: &CpuSet,
         mut members: Vec<usize>,
     ) -> Self {
-        members.sort_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
+        members.order_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
         let tasks = || members.iter().map(|at| &set.tasks[*at]);
         let edf = tasks().all(|task| task.policy.is_earliest_first());
         let fixed = tasks().all(|task| task.policy.is_fixed());

@@ -6,7 +6,7 @@
 use punctual_model::tasks::{
     AppliedTest, Interference, TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
 };
-use punctual_model::{CpuId, Nanos};
+use punctual_model::{CpuId, Nanos, Ordered as _};
 
 use super::{Group, grown, interrupts, slack};
 use crate::audsley::{Order, order};
@@ -51,7 +51,7 @@ impl<'a> OneCpu<'a> {
             TaskPolicy::Other => 0,
             policy => u64::from(policy.priority().unwrap_or(1)),
         };
-        members.sort_by_key(|at| (std::cmp::Reverse(level(at)), *at));
+        members.order_by_key(|at| (std::cmp::Reverse(level(at)), *at));
         let levels: Vec<u64> = members.iter().map(level).collect();
         let tasks: Vec<_> = members.iter().map(|at| &set.tasks[*at]).collect();
         Self {
@@ -327,7 +327,7 @@ impl<'a> OneCpu<'a> {
                 total_ns: Nanos::new(job.saturating_mul(own.cost)),
             });
         }
-        all.sort_by_key(|of| std::cmp::Reverse(of.total_ns));
+        all.order_by_key(|of| std::cmp::Reverse(of.total_ns));
         all
     }
 

@@ -6,8 +6,8 @@
 //! seen.
 
 use punctual_model::{
-    ComparedFigure, ComparisonScale, ComparisonVerdict, GroupFigure, Interval, Nanos, RunRecord,
-    Withheld, WithheldReason,
+    ComparedFigure, ComparisonScale, ComparisonVerdict, GroupFigure, Interval, Nanos, Ordered as _,
+    RunRecord, Withheld, WithheldReason,
 };
 use punctual_stats::float;
 use punctual_stats::requirement::{DEFAULT_BURST_NS, Evidence};
@@ -122,7 +122,7 @@ fn spread(sides: [&GroupInput; 2], outcome: &Outcome) -> Option<Withheld> {
         return None;
     }
     let mut of = [(sides[0], outcome.baseline), (sides[1], outcome.candidate)];
-    of.sort_by_key(|(_, side)| side.runs);
+    of.order_by_key(|(_, side)| side.runs);
     let [(few, small), (many, large)] = of;
     withheld(
         WithheldReason::Spread,

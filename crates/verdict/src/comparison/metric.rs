@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use punctual_model::{Better, Figure, Nanos, RunRecord};
+use punctual_model::{Better, Figure, Nanos, Ordered as _, RunRecord};
 use punctual_stats::text::{percent, quantile};
 use punctual_stats::{LatencyHistogram, float};
 
@@ -209,7 +209,7 @@ pub(crate) fn expand<'a>(
                     .filter(|figure| figure.name == *name)
                     .map(|figure| figure.labels.clone())
                     .collect();
-                sets.sort_by_key(by_number);
+                sets.order_by_key(by_number);
                 sets.dedup();
                 let named = |labels| Metric::Figure {
                     name: name.clone(),

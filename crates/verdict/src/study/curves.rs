@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{StudyCurve, StudyCurves, StudyPoint, StudyRow};
+use punctual_model::{Ordered as _, StudyCurve, StudyCurves, StudyPoint, StudyRow};
 use punctual_stats::{LatencyHistogram, float};
 
 use crate::comparison::GroupInput;
@@ -65,7 +65,7 @@ pub fn against(rows: &[StudyRow], across: &Across) -> Vec<StudyCurves> {
         first.curves.extend(across.published.iter().map(published));
     }
     for curve in pictures.iter_mut().flat_map(|of| &mut of.curves) {
-        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        curve.points.order_by(|a, b| a.x.total_cmp(&b.x));
     }
     pictures
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{CpuSet, Severity};
+use punctual_model::{CpuSet, Ordered as _, Severity};
 
 use super::super::case::{Answer, Fix, evidence, fine, found, found_if, named, not_applicable};
 use super::super::parse::{cpuset_files, interrupts};
@@ -112,7 +112,7 @@ fn shared(subject: &Subject<'_>) -> Answer {
             evidence(path, value),
         ));
     }
-    there.sort_by_key(|(is_now, count, _)| std::cmp::Reverse((*is_now, *count)));
+    there.order_by_key(|(is_now, count, _)| std::cmp::Reverse((*is_now, *count)));
     let says = format!(
         "{} may come to {}, {} do now",
         match there.len() {

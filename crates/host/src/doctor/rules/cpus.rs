@@ -3,7 +3,7 @@
 
 //! What shares the judged CPUs with real-time work, and whether others are left for it.
 
-use punctual_model::{CpuSet, Severity};
+use punctual_model::{CpuSet, Ordered as _, Severity};
 
 use super::super::case::{
     Answer, Boot, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named,
@@ -416,7 +416,7 @@ fn unequal_cpus(case: &Case<'_>) -> Answer {
     }
     // One of each kind says it.
     let mut kinds = capacities;
-    kinds.sort_by_key(|(capacity, _)| *capacity);
+    kinds.order_by_key(|(capacity, _)| *capacity);
     kinds.dedup_by_key(|(capacity, _)| *capacity);
     let evidence: Vec<_> = kinds.into_iter().map(|(_, evidence)| evidence).collect();
     found(

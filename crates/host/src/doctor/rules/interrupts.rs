@@ -3,7 +3,7 @@
 
 //! What interrupts the judged CPUs.
 
-use punctual_model::{CpuSet, Evidence, Severity};
+use punctual_model::{CpuSet, Evidence, Ordered as _, Severity};
 
 use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named, not_applicable,
@@ -149,7 +149,7 @@ fn on_judged(case: &Case<'_>) -> Answer {
             there.push((count, cite(&interrupt, count, &seen)));
         }
     }
-    there.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    there.order_by_key(|(count, _)| std::cmp::Reverse(*count));
     let says = format!("{} of {known} interrupts go to judged CPUs", there.len());
     let evidence = there.into_iter().map(|(_, evidence)| evidence).collect();
     let looked_at = vec![evidence_of_table(known)];

@@ -3,7 +3,7 @@
 
 //! Who may be real-time, for how long, and what else is.
 
-use punctual_model::{CpuSet, Severity};
+use punctual_model::{CpuSet, Ordered as _, Severity};
 
 use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
@@ -311,7 +311,7 @@ fn other_real_time(case: &Case<'_>) -> Answer {
         .into_iter()
         .filter(|process| !process.is_kernel && process.priority > 0)
         .collect();
-    all.sort_by_key(|process| std::cmp::Reverse(process.priority));
+    all.order_by_key(|process| std::cmp::Reverse(process.priority));
     let cite = |process: &Process| {
         let what = format!("{} priority {}", process.name, process.priority);
         evidence(format!("/proc/{}/stat", process.pid), what)

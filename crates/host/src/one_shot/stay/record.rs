@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use punctual_model::{InstalledKernel, OneShotKernel, OneShotLoader};
+use punctual_model::{InstalledKernel, OneShotKernel, OneShotLoader, Ordered as _};
 use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ fn all(dir: &PrivateDir) -> Result<Vec<Kept>, OneShotError> {
             found.extend(read(dir, &name)?);
         }
     }
-    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found.order_by(|a, b| a.id.cmp(&b.id));
     Ok(found)
 }
 

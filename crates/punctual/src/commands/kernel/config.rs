@@ -14,7 +14,7 @@ use punctual_kernel::config::{
 use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{
     ChangedOption, ConfigDiff, ConfigReport, Diagnosis, KERNEL_CONFIG_DIFF_FORMAT,
-    KERNEL_CONFIG_FORMAT, RuleOutcome, Severity,
+    KERNEL_CONFIG_FORMAT, Ordered as _, RuleOutcome, Severity,
 };
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
@@ -193,7 +193,7 @@ fn check(
     diagnosis.verdicts.extend(config::check(&values, word));
     diagnosis
         .verdicts
-        .sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
+        .order_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
     let detail = if all { Detail::Full } else { Detail::Summary };
     output::show_in(detail, &diagnosis, json, |diagnosis| {
         Document::of_checked_config(diagnosis, word, values.len())

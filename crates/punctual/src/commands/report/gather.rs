@@ -9,7 +9,7 @@ use punctual_model::tasks::TASKS_CHECK_FORMAT;
 use punctual_model::{
     ASSESSMENT_FORMAT, COMPARISON_FORMAT, DIAGNOSIS_FORMAT, EXPERIMENT_RESULTS_FORMAT,
     EXTRAPOLATION_FORMAT, FLEET_FORMAT, HISTORY_FORMAT, LATENCY_TEST_FORMAT, MACHINES_FORMAT,
-    PROCESS_DIAGNOSIS_FORMAT, STUDY_REPORT_FORMAT, StudyReport, TRIAL_FORMAT,
+    Ordered as _, PROCESS_DIAGNOSIS_FORMAT, STUDY_REPORT_FORMAT, StudyReport, TRIAL_FORMAT,
 };
 use punctual_report::document::{Material, Printed};
 use punctual_store::{Store, decode};
@@ -40,7 +40,7 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
     let mut sources: Vec<(RunSource, String)> = Vec::new();
     for (what, mut found) in found {
         // A store lists the newest first, and a page is read from the oldest.
-        found.sort_by(|a, b| a.record().started.cmp(&b.record().started));
+        found.order_by(|a, b| a.record().started.cmp(&b.record().started));
         for source in found {
             if sources
                 .iter()

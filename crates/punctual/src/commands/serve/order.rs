@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
 
-use punctual_model::{RunListEntry, RunListFigures};
+use punctual_model::{Ordered as _, RunListEntry, RunListFigures};
 
 /// What the list can be sorted by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -93,7 +93,7 @@ impl Order {
 
     fn by<K: Ord>(self, runs: &mut [RunListEntry], key: impl Fn(&RunListFigures) -> Option<K>) {
         let key = |run: &RunListEntry| run.figures.as_ref().and_then(&key);
-        runs.sort_by(|a, b| match (key(a), key(b)) {
+        runs.order_by(|a, b| match (key(a), key(b)) {
             (Some(a), Some(b)) if self.is_down => b.cmp(&a),
             (Some(a), Some(b)) => a.cmp(&b),
             (Some(_), None) => Ordering::Less,

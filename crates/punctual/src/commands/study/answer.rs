@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
 use punctual_lab::study::{AnswerKind, Claim, Need, Question, Study};
-use punctual_model::{Nanos, StudyAnswer};
+use punctual_model::{Nanos, Ordered as _, StudyAnswer};
 use punctual_store::Store;
 use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
 use punctual_verdict::select::{self, Chosen};
@@ -160,7 +160,7 @@ fn cells(
     if vary.is_some() && chosen.len() < 2 {
         return Err("everything to compare with its base was left out".to_owned());
     }
-    chosen.sort_by_key(|(is_base, ..)| !is_base);
+    chosen.order_by_key(|(is_base, ..)| !is_base);
     let (levels, groups) = chosen
         .into_iter()
         .map(|(_, level, group)| (level, group))

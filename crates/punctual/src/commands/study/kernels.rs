@@ -19,6 +19,7 @@ use punctual_lab::study::Need;
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
 use crate::guests;
+use punctual_model::Ordered as _;
 
 /// Where `scripts/kernel-images.sh` puts Debian's.
 const OF_THE_SOURCES: &str = "target/kernels";
@@ -238,7 +239,7 @@ fn pair(images: &[Found], first: Architecture) -> Option<(Architecture, Pair)> {
     };
     let target = |image: &Found| format!("guest:{},virtual-time", image.path.display());
     let mut rt: Vec<&Found> = images.iter().filter(|image| image.rt).collect();
-    rt.sort_by_key(|image| (image.architecture == first, numbers(image)));
+    rt.order_by_key(|image| (image.architecture == first, numbers(image)));
     rt.iter().rev().find_map(|rt| {
         let same = |image: &&Found| {
             !image.rt

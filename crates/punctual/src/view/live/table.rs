@@ -6,6 +6,7 @@
 use punctual_model::SeriesProgress;
 
 use super::parts::micros;
+use punctual_model::Ordered as _;
 
 /// A column: its heading, its width, how soon it is left out (the highest first), its text.
 struct Column {
@@ -92,9 +93,9 @@ pub(super) fn worst(series: &[SeriesProgress], room: usize) -> (Vec<&SeriesProgr
     let hidden = rows.len().saturating_sub(room);
     if hidden > 0 {
         // One line says how many are left out.
-        rows.sort_by_key(|s| std::cmp::Reverse(s.max_ns));
+        rows.order_by_key(|s| std::cmp::Reverse(s.max_ns));
         rows.truncate(room.saturating_sub(1));
-        rows.sort_by_key(|s| s.thread);
+        rows.order_by_key(|s| s.thread);
     }
     let hidden = series.len() - rows.len();
     (rows, hidden)

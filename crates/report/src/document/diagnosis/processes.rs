@@ -3,7 +3,9 @@
 
 //! How running processes are set up, by the rules of `doctor` about processes.
 
-use punctual_model::{CpuChoice, Diagnosis, JudgedProcess, ProcessDiagnosis, RuleOutcome, Verdict};
+use punctual_model::{
+    CpuChoice, Diagnosis, JudgedProcess, Ordered as _, ProcessDiagnosis, RuleOutcome, Verdict,
+};
 
 use super::super::facts::{machine_facts, plural};
 use super::super::named::counted;
@@ -92,7 +94,7 @@ fn of_one(diagnosis: &ProcessDiagnosis, process: &JudgedProcess) -> Vec<Block> {
         n => format!("{n} real-time thread{} of {all}", plural(n)),
     };
     let mut threads: Vec<_> = process.threads.iter().collect();
-    threads.sort_by_key(|thread| (!thread.is_real_time, thread.tid));
+    threads.order_by_key(|thread| (!thread.is_real_time, thread.tid));
     let mut shown: Vec<String> = threads
         .iter()
         .take(THREADS)

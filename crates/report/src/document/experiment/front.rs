@@ -3,7 +3,7 @@
 
 //! The best trade-offs of an experiment (its Pareto front).
 
-use punctual_model::{Better, ExperimentResults, ParetoCell, figure_heading};
+use punctual_model::{Better, ExperimentResults, Ordered as _, ParetoCell, figure_heading};
 
 use super::super::named::counted;
 use super::super::parts::{Block, Ids, Table};
@@ -34,7 +34,7 @@ pub(super) fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block>
     let caption = format!("Best trade-offs (Pareto front): {best} of {}", cells.len());
     let mut table = Table::new(times.heading(caption), &columns);
     let mut order: Vec<&ParetoCell> = cells.iter().collect();
-    order.sort_by_key(|cell| !cell.undominated);
+    order.order_by_key(|cell| !cell.undominated);
     for cell in order {
         let mut row = vec![
             cell.cell.clone(),

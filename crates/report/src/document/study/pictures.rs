@@ -4,8 +4,8 @@
 //! The pictures of an answer, the one that says most first: published values are marks in the same picture.
 
 use punctual_model::{
-    StudyAnswer, StudyBin, StudyCurve, StudyCurves, StudyPicture, StudyRow, figure_heading,
-    figure_words,
+    Ordered as _, StudyAnswer, StudyBin, StudyCurve, StudyCurves, StudyPicture, StudyRow,
+    figure_heading, figure_words,
 };
 
 use super::super::experiment::number;
@@ -103,7 +103,7 @@ impl Draw<'_> {
         let points = |of: &dyn Fn(f64, &StudyRow) -> Option<Point>| {
             let pairs = levels.iter().zip(&rows);
             let mut points: Vec<Point> = pairs.filter_map(|(x, row)| of(*x, row)).collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            points.order_by(|a, b| a.x.total_cmp(&b.x));
             points
         };
         let here = points(&|x, row| {

@@ -11,6 +11,7 @@ use super::super::parts::{Block, Ids};
 use super::super::runs::Named;
 use super::super::series::micros_of;
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape};
+use punctual_model::Ordered as _;
 
 /// The longest response of each task, its bound and its deadline.
 pub(super) fn bounds(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &str) -> Option<Block> {
@@ -204,7 +205,7 @@ fn rows(tasks: &TasksRun, of: usize) -> Vec<usize> {
     let near =
         |at: &usize| own.is_some_and(|own| !own.common(&tasks.check.tasks[*at].cpus).is_empty());
     let mut rows: Vec<usize> = (0..tasks.check.tasks.len()).filter(near).collect();
-    rows.sort_by_key(|at| (urgency(tasks, *at), *at));
+    rows.order_by_key(|at| (urgency(tasks, *at), *at));
     rows
 }
 

@@ -13,6 +13,7 @@ use super::super::named::{capital, counted, micros};
 use super::super::parts::Ids;
 use super::{has_limit, phase_words};
 use crate::chart::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity};
+use punctual_model::Ordered as _;
 
 /// CPUs of a timeline; of more those are drawn that were busiest.
 const CPUS: usize = 16;
@@ -205,10 +206,10 @@ impl Of<'_> {
         let mut missing: u64 = lanes.iter().map(|lane| lane.left_out).sum();
         missing += cycle.left_out;
         if stretches.len() > STRETCHES {
-            stretches.sort_by_key(|s| Reverse(s.to_ns - s.from_ns));
+            stretches.order_by_key(|s| Reverse(s.to_ns - s.from_ns));
             missing += (stretches.len() - STRETCHES) as u64;
             stretches.truncate(STRETCHES);
-            stretches.sort_by_key(|s| (s.row, s.from_ns));
+            stretches.order_by_key(|s| (s.row, s.from_ns));
         }
         let mut classes: BTreeMap<usize, Vec<Point>> = BTreeMap::new();
         for stretch in &stretches {
@@ -305,7 +306,7 @@ fn lanes(cycle: &WorstCycle) -> Vec<&CpuLane> {
         Reverse((own, busy))
     });
     lanes.truncate(CPUS);
-    lanes.sort_by_key(|lane| lane.cpu);
+    lanes.order_by_key(|lane| lane.cpu);
     lanes
 }
 
