@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use punctual_model::Target;
+use punctual_model::{Gathered as _, Target};
 use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
@@ -104,7 +104,7 @@ impl Fake {
         let all = self.lock();
         all.iter()
             .map(|(k, (v, _))| (k.clone(), v.clone()))
-            .collect()
+            .into_map()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (String, Manner)>> {

@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use punctual_model::{KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState};
+use punctual_model::{KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState, json};
 use serde::{Deserialize, Serialize};
 
 use punctual_sys::PathError;
@@ -397,7 +397,7 @@ fn read(git: &Git) -> Result<Option<Kept>, RebaseError> {
 
 fn write(git: &Git, kept: &Kept) -> Result<(), RebaseError> {
     let path = kept_path(git)?;
-    let bytes = serde_json::to_vec_pretty(kept).map_err(|source| RebaseError::Damaged {
+    let bytes = json::indented(kept).map_err(|source| RebaseError::Damaged {
         path: path.clone(),
         source,
     })?;

@@ -23,6 +23,7 @@ use crate::error::{At as _, LabError};
 use crate::file::FILE_LIMIT;
 use crate::plan::{PLAN_FORMAT, Plan, Slot};
 use log::read_log;
+use punctual_model::json;
 
 const FILE: &str = "experiment.toml";
 const PLAN: &str = "plan.json";
@@ -262,7 +263,7 @@ impl State {
 
     fn append(&mut self, line: &Line) -> Result<(), LabError> {
         let path = self.dir.join(LOG);
-        let mut text = serde_json::to_vec(line).map_err(|err| LabError::State {
+        let mut text = json::line(line).map_err(|err| LabError::State {
             path: path.clone(),
             reason: err.to_string(),
         })?;
@@ -293,7 +294,7 @@ fn make(dir: &Path, plan: &Plan, text: &str) -> Result<(), LabError> {
 }
 
 fn json(plan: &Plan, path: &Path) -> Result<Vec<u8>, LabError> {
-    serde_json::to_vec_pretty(plan).map_err(|err| LabError::State {
+    json::indented(plan).map_err(|err| LabError::State {
         path: path.to_owned(),
         reason: err.to_string(),
     })

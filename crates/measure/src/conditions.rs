@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Clock, CpuSet, Nanos};
+use punctual_model::{Clock, CpuSet, Gathered as _, Nanos};
 use punctual_sys::sched_ext::Status;
 use punctual_sys::{SysRoot, clock};
 
@@ -100,7 +100,7 @@ pub(crate) fn ticks(stat: &str, cpus: &CpuSet) -> BTreeMap<u32, Ticks> {
             };
             cpus.contains(cpu).then_some((cpu, ticks))
         })
-        .collect()
+        .into_map()
 }
 
 #[cfg(test)]

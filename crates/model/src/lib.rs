@@ -24,6 +24,7 @@ mod history;
 mod host;
 mod import;
 mod instrument;
+pub mod json;
 mod kernel_install;
 mod kernel_source;
 mod latency_test;
@@ -104,7 +105,7 @@ pub use one_shot::{
     OneShotStatus, OneShotWrite,
 };
 pub use option_list::split_options;
-pub use ordered::Ordered;
+pub use ordered::{Gathered, Ordered};
 pub use origin::{DateOrigin, Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use requirement::{RequirementBasis, RequirementResult, RequirementRuling};

@@ -25,7 +25,7 @@ use punctual_kernel::guest::{
     Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, Of,
     Quiet, RunEnd, frame, high_resolution, is_makeshift, names,
 };
-use punctual_model::{Clock, Nanos, Ordered as _};
+use punctual_model::{Clock, Nanos, Ordered as _, json};
 use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
 use punctual_sys::icmp::loopback_up;
 use punctual_sys::{SysRoot, clock, kernel_log};
@@ -275,5 +275,5 @@ fn measure(
 }
 
 fn send(line: &mut SerialLine, name: &str, value: &impl Serialize) -> Result<(), Failure> {
-    Ok(line.send(&frame(name, &serde_json::to_vec(value)?))?)
+    Ok(line.send(&frame(name, &json::line(value)?))?)
 }

@@ -17,7 +17,7 @@ use punctual_kernel::boot::{
     Architecture, Boot, BootError, Booted, Compression, Design, Image, Initramfs, Machine, tail,
 };
 use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
-use punctual_model::{GuestAgent, Nanos};
+use punctual_model::{GuestAgent, Nanos, json};
 
 pub(crate) use self::agent::Agent;
 pub(crate) use self::record::{keep, record};
@@ -112,7 +112,7 @@ impl Host {
 
     /// Returns the initial RAM file system for `job`.
     pub(crate) fn initramfs(&self, job: &Job) -> Result<Vec<u8>, CliError> {
-        let job = serde_json::to_vec(job)
+        let job = json::line(job)
             .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?;
         Ok(Initramfs::empty().file(JOB_FILE, &job).behind(&self.packed))
     }

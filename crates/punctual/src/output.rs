@@ -8,7 +8,7 @@ mod destination;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
-use punctual_model::RunRecord;
+use punctual_model::{RunRecord, json};
 use punctual_report::document::Document;
 use punctual_report::text::{self, Detail};
 use punctual_sys::terminal;
@@ -26,7 +26,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 /// Prints `value` as JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
     write(|out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
+        out.write_all(&json::indented(value)?)?;
         writeln!(out)
     })
 }

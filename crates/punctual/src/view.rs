@@ -16,7 +16,7 @@ mod live;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use punctual_model::{Event, Nanos};
+use punctual_model::{Event, Nanos, json};
 use punctual_sys::terminal;
 
 use self::lines::Lines;
@@ -90,8 +90,8 @@ impl View {
                 }
             }
             Self::Tell => {
-                if let Ok(line) = serde_json::to_string(event) {
-                    write(&format!("{line}\n"));
+                if let Ok(line) = json::line(event) {
+                    write(&format!("{}\n", String::from_utf8_lossy(&line)));
                 }
             }
             Self::Live(live) => live.event(event),

@@ -3,12 +3,12 @@
 
 //! The order of quantiles.
 
-use punctual_model::Ordered as _;
+use punctual_model::{Gathered as _, Ordered as _};
 use std::collections::BTreeSet;
 
 /// Sorts the names of quantiles by their number.
 pub(crate) fn in_order<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
-    let unique: BTreeSet<_> = names.collect();
+    let unique: BTreeSet<_> = names.into_set();
     let mut names: Vec<_> = unique.into_iter().collect();
     let number = |name: &str| {
         name.strip_prefix('p')

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use punctual_model::{Event, RunRecord, Sample};
+use punctual_model::{Event, RunRecord, Sample, json};
 use punctual_sys::dir::Dir;
 use uuid::Uuid;
 
@@ -116,7 +116,7 @@ impl RunWriter {
         let Some(file) = &mut self.events else {
             return Ok(());
         };
-        let written = serde_json::to_vec(event)
+        let written = json::line(event)
             .map_err(io::Error::from)
             .and_then(|mut line| {
                 line.push(b'\n');
@@ -323,9 +323,9 @@ fn temporary(id: Uuid) -> String {
 fn record_text(record: &RunRecord, path: &Path) -> Result<Vec<u8>, StoreError> {
     let fits = |text: &Vec<u8>| (text.len() as u64) < RECORD_LIMIT;
     let json = |text: serde_json::Result<_>| text.map_err(io::Error::from).at("write", path);
-    let mut text: Vec<u8> = json(serde_json::to_vec_pretty(record))?;
+    let mut text: Vec<u8> = json(json::indented(record))?;
     if !fits(&text) {
-        text = json(serde_json::to_vec(record))?;
+        text = json(json::line(record))?;
     }
     if !fits(&text) {
         return Err(StoreError::RecordSize {

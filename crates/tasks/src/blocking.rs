@@ -11,6 +11,7 @@
 //! the tasks down to the lowest that shares such a resource with a task of at least this priority, because within it no CPU
 //! time is lost and none goes to tasks below.
 
+use punctual_model::Gathered as _;
 use std::collections::BTreeMap;
 
 use punctual_model::tasks::{CriticalSection, Protocol, Resource, Task};
@@ -35,7 +36,7 @@ impl Sections {
     /// Collects the sections of `tasks`.
     pub(crate) fn of(tasks: &[&Task], resources: &[Resource]) -> Self {
         let named = resources.iter().enumerate();
-        let numbers: BTreeMap<&str, usize> = named.map(|(n, r)| (r.name.as_str(), n)).collect();
+        let numbers: BTreeMap<&str, usize> = named.map(|(n, r)| (r.name.as_str(), n)).into_map();
         let mut all = Vec::new();
         for (number, task) in tasks.iter().enumerate() {
             collect(number, &task.sections, &mut Vec::new(), &numbers, &mut all);

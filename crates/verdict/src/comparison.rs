@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::{
     Better, COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison,
-    ComparisonMethod, ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure,
-    GroupRequirement, Interval, Ordered as _, RefusedRun, RunRecord,
+    ComparisonMethod, ComparisonScale, ComparisonVerdict, Distribution, Effect, Gathered as _,
+    GroupFigure, GroupRequirement, Interval, Ordered as _, RefusedRun, RunRecord,
 };
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
@@ -99,7 +99,7 @@ pub(crate) fn known<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> St
     let figures: BTreeSet<String> = default_metrics(runs)
         .iter()
         .map(ToString::to_string)
-        .collect();
+        .into_set();
     figures.into_iter().collect::<Vec<_>>().join(", ")
 }
 

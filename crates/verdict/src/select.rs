@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use punctual_model::{Figure, RefusedRun, RunRecord};
+use punctual_model::{Figure, Gathered as _, RefusedRun, RunRecord};
 use punctual_stats::requirement::Requirement;
 use punctual_store::Store;
 
@@ -86,7 +86,7 @@ fn names(written: &[String]) -> Vec<String> {
     };
     let told = (1..most).map(|kept| written.iter().map(|text| short(text, kept)).collect());
     let mut told = told.filter(|names: &Vec<String>| {
-        let different: BTreeSet<&String> = names.iter().collect();
+        let different: BTreeSet<&String> = names.iter().into_set();
         different.len() == names.len()
     });
     told.next().unwrap_or_else(|| written.to_vec())

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{CpuSet, StepReport, Target, Undone, masks_agree};
+use punctual_model::{CpuSet, Gathered as _, StepReport, Target, Undone, masks_agree};
 use punctual_sys::SysRoot;
 
 use crate::journal::{Entry, Journal};
@@ -32,12 +32,12 @@ pub(super) fn give_back(
             Target::ThreadCpus(thread) => Some((thread.tid, entry)),
             _ => None,
         })
-        .collect();
+        .into_map();
     if moved.is_empty() {
         return Vec::new();
     }
     let threads = list_threads(sys);
-    let parents: BTreeMap<i32, i32> = threads.iter().map(|t| (t.process, t.parent)).collect();
+    let parents: BTreeMap<i32, i32> = threads.iter().map(|t| (t.process, t.parent)).into_map();
     let began = journal.header().started_ticks;
     threads
         .iter()

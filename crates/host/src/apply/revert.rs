@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{CpuSet, StepOutcome, StepReport, Target, Undone};
+use punctual_model::{CpuSet, Gathered as _, StepOutcome, StepReport, Target, Undone};
 use punctual_sys::SysRoot;
 
 use super::inherit;
@@ -148,7 +148,7 @@ fn theirs(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeSet<u
             entry.new.is_none() && progress.undone.is_none() && is_theirs(entry, progress)
         }
     });
-    found.map(|(seq, _)| seq).collect()
+    found.map(|(seq, _)| seq).into_set()
 }
 
 /// Lists the settings that read what this session gave them: what they read later, while others are
@@ -181,7 +181,7 @@ fn still_back(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeS
             && super::value(access, &entry.target, entry.codec)
                 .is_ok_and(|now| agree(&entry.target, entry.codec, &now, &entry.old, online))
     });
-    back.map(|(seq, _)| seq).collect()
+    back.map(|(seq, _)| seq).into_set()
 }
 
 /// Reads everything once more that was taken back, and puts back what the kernel has moved meanwhile.

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use punctual_model::{BootFile, BootPlan};
+use punctual_model::{BootFile, BootPlan, json};
 use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
@@ -167,7 +167,7 @@ pub fn apply(plan: &BootPlan, sys: &SysRoot, state: &Path, at: &str) -> Result<(
         next: plan.next.clone(),
         temporary: new_id().map_err(|err| failed("make a name in", state, err))?,
     };
-    let bytes = serde_json::to_vec_pretty(&change).map_err(|err| BootError::Damaged {
+    let bytes = json::indented(&change).map_err(|err| BootError::Damaged {
         reason: err.to_string(),
     })?;
     dir.write(ACTIVE, &bytes, 0)?;

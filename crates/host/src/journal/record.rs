@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use punctual_model::{
-    Codec, Hold, KeptSession, KnobGuard, PlanStep, StepOutcome, StepReport, Target, Undone,
+    Codec, Hold, KeptSession, KnobGuard, PlanStep, StepOutcome, StepReport, Target, Undone, json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,7 @@ impl Record {
     /// Writes the line.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         // Plain data: there is nothing in it that JSON cannot say.
-        if let Ok(mut line) = serde_json::to_vec(self) {
+        if let Ok(mut line) = json::line(self) {
             line.push(b'\n');
             bytes.append(&mut line);
         }

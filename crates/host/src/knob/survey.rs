@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::error::Error as _;
 
-use punctual_model::{Codec, CpuId, CpuSet, KnobReading, Target, Writable};
+use punctual_model::{Codec, CpuId, CpuSet, Gathered as _, KnobReading, Target, Writable};
 use punctual_sys::SysRoot;
 use punctual_sys::proc::Stat;
 
@@ -293,7 +293,7 @@ fn siblings(sys: &SysRoot, online: &CpuSet) -> BTreeMap<CpuId, CpuSet> {
     online
         .iter()
         .filter_map(|cpu| Some((cpu, of(cpu)?)))
-        .collect()
+        .into_map()
 }
 
 fn meminfo(sys: &SysRoot, key: &str) -> Option<u64> {

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use punctual_model::{OneShotBoot, OneShotInstalled};
+use punctual_model::{OneShotBoot, OneShotInstalled, json};
 use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
@@ -162,7 +162,7 @@ pub(super) fn read(dir: &PrivateDir) -> Result<Option<Kept>, OneShotError> {
 }
 
 pub(super) fn keep(dir: &PrivateDir, kept: &Kept) -> Result<(), OneShotError> {
-    let bytes = serde_json::to_vec_pretty(kept).map_err(|err| OneShotError::Damaged {
+    let bytes = json::indented(kept).map_err(|err| OneShotError::Damaged {
         reason: err.to_string(),
     })?;
     dir.write(ACTIVE, &bytes, 0)?;

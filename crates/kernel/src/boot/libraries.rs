@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use punctual_sys::SysRoot;
 
 use super::program::{number, segments};
+use punctual_model::Gathered as _;
 
 const DYNAMIC: u32 = 2;
 const LOAD: u32 = 1;
@@ -100,7 +101,7 @@ pub(super) fn find<T>(
     let own: Vec<PathBuf> = first.directories(path).collect();
     let mut wanted: VecDeque<(String, Vec<PathBuf>)> = VecDeque::new();
     wanted.extend(first.names.iter().map(|name| (name.clone(), Vec::new())));
-    let mut known: BTreeSet<String> = first.names.iter().cloned().collect();
+    let mut known: BTreeSet<String> = first.names.iter().cloned().into_set();
     let mut found = Vec::new();
     while let Some((name, theirs)) = wanted.pop_front() {
         let places = theirs.iter().chain(&own).chain(usual);

@@ -13,7 +13,7 @@ use super::diff::Patch;
 use super::error::SeriesError;
 use crate::file::{read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
-use punctual_model::Ordered as _;
+use punctual_model::{Gathered as _, Ordered as _};
 
 /// No patch is longer: the whole real-time series for 6.1 in one file has 0.4 MB, that from 6.11 to 6.12 has 60 MB.
 const LONGEST: u64 = 128 << 20;
@@ -86,7 +86,7 @@ impl Series {
 
     /// Returns every file that is touched.
     pub(crate) fn files(&self) -> BTreeSet<String> {
-        self.patches.iter().flat_map(Patch::files).collect()
+        self.patches.iter().flat_map(Patch::files).into_set()
     }
 
     fn inside(&self) -> Result<(), SeriesError> {

@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use punctual_model::{
-    BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, RtFlow,
+    BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, RtFlow, json,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -354,11 +354,10 @@ fn describe<T: Serialize>(
     value: &T,
 ) -> Result<(), KernelStoreError> {
     let path = place.join(kind.file());
-    let mut text =
-        serde_json::to_vec_pretty(value).map_err(|source| KernelStoreError::Damaged {
-            path: path.clone(),
-            source,
-        })?;
+    let mut text = json::indented(value).map_err(|source| KernelStoreError::Damaged {
+        path: path.clone(),
+        source,
+    })?;
     text.push(b'\n');
     let temporary = place.join(".description");
     fs::write(&temporary, text)

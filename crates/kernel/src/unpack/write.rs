@@ -20,6 +20,7 @@ use super::packed::Packed;
 use super::tar::{Archive, Entry, EntryKind};
 use super::{UnpackError, shown};
 use crate::beneath::Beneath;
+use punctual_model::Gathered as _;
 
 /// No source has more files: 6.12 has some 87,000.
 const MOST_ENTRIES: usize = 500_000;
@@ -154,7 +155,7 @@ impl Writer<'_> {
         }
         // Links lead through each other: only with all of them there can it be told where one ends. One that is taken
         // out may have been what let another one stay inside, so it is looked again until all that is left stays.
-        let mut left: BTreeSet<&PathBuf> = self.links.iter().map(|(path, _)| path).collect();
+        let mut left: BTreeSet<&PathBuf> = self.links.iter().map(|(path, _)| path).into_set();
         loop {
             let mut outside = Vec::new();
             for path in &left {

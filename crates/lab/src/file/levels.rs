@@ -11,6 +11,7 @@ use toml::Spanned;
 use super::{OptionText, Reader, Sets, Value, is_name};
 use crate::error::LabError;
 use crate::target::{self, Time};
+use punctual_model::Gathered as _;
 
 /// One level of a factor.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -122,7 +123,7 @@ impl Reader<'_> {
                 table.iter().map(level).collect::<Result<_, _>>()?
             }
         };
-        let names: BTreeSet<&str> = levels.iter().map(|l| l.name.as_str()).collect();
+        let names: BTreeSet<&str> = levels.iter().map(|l| l.name.as_str()).into_set();
         if levels.len() < 2 || names.len() != levels.len() {
             let reason =
                 format!("levels of \"{factor}\": expected two or more with different names");

@@ -10,6 +10,7 @@ use punctual_sys::tracefs::Tracefs;
 
 use crate::error::MeasureError;
 use crate::watch::who::SOFTIRQS;
+use punctual_model::Gathered as _;
 
 /// What is asked for: interrupts by name or number, or `all`.
 pub type Wish = [String];
@@ -248,7 +249,7 @@ fn device(name: &str, sys: &SysRoot) -> BTreeSet<i32> {
         .filter_map(|path| sys.names(&path).ok())
         .flatten()
         .filter_map(|number| number.parse().ok())
-        .collect()
+        .into_set()
 }
 
 /// Takes `/proc/interrupts` apart: a heading that names the online CPUs, then a line each with a count for every CPU, of numbered

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Better, Check, CpuSet, Figure, Ordered as _, Series};
+use punctual_model::{Better, Check, CpuSet, Figure, Gathered as _, Ordered as _, Series};
 use punctual_stats::{Accumulator, Keep};
 
 use super::choice::{Choice, Vector};
@@ -193,7 +193,7 @@ impl Tally {
             };
             (*key, name)
         };
-        self.labels.iter().map(name).collect()
+        self.labels.iter().map(name).into_map()
     }
 
     fn series(&self, context: String, kept: &Accumulator, evidence: &Evidence) -> Series {

@@ -20,7 +20,8 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use punctual_model::{
-    Better, Check, CpuId, CpuSet, Figure, Finding, Nanos, Policy, Progress, Series, SeriesProgress,
+    Better, Check, CpuId, CpuSet, Figure, Finding, Gathered as _, Nanos, Policy, Progress, Series,
+    SeriesProgress,
 };
 use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 use punctual_sys::tracefs::{Tracefs, TracefsError};
@@ -146,7 +147,7 @@ fn threads(sys: &SysRoot, cpus: &CpuSet) -> BTreeMap<CpuId, i32> {
         let cpu = comm.strip_prefix("timerlat/")?.parse().ok()?;
         cpus.contains(cpu).then_some((cpu, tid))
     };
-    names.iter().filter_map(thread).collect()
+    names.iter().filter_map(thread).into_map()
 }
 
 fn scheduling(asked: Policy, before: &Policies, after: &Policies) -> Check {

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Stack, Watched, WatchedThread};
-use punctual_model::{Better, Check, Figure, Finding, Nanos, Ordered as _, Policy, Series};
+use punctual_model::{
+    Better, Check, Figure, Finding, Gathered as _, Nanos, Ordered as _, Policy, Series,
+};
 
 use super::basis::Basis;
 use super::cycle::{Cause, Phase};
@@ -295,7 +297,7 @@ impl Watcher {
         let unclear: u64 = self.shown().map(|(_, _, tally)| tally.unclear).sum();
         let period = self.watch.period.map(|asked| {
             let found = watched.threads.iter().filter_map(|thread| thread.period_ns);
-            let found: BTreeSet<Nanos> = found.collect();
+            let found: BTreeSet<Nanos> = found.into_set();
             let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
             let others = match listed.is_empty() {
                 true => "none is periodic".to_owned(),

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use punctual_model::{Ended, RunRecord, Series};
+use punctual_model::{Ended, Gathered as _, RunRecord, Series};
 use punctual_stats::float;
 use quick_xml::escape;
 
@@ -265,7 +265,7 @@ impl Part<'_> {
 
 impl<'a> Part<'a> {
     fn add(&mut self, other: &Self) {
-        let mut merged: BTreeMap<u64, u64> = self.counts.buckets.drain(..).collect();
+        let mut merged: BTreeMap<u64, u64> = self.counts.buckets.drain(..).into_map();
         for (us, n) in &other.counts.buckets {
             let sum = merged.entry(*us).or_default();
             *sum = sum.saturating_add(*n);

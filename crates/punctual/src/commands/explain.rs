@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::finding::find;
 use crate::home;
 use crate::output::{self, print};
+use punctual_model::json;
 
 /// Says what was seen of the threads of a run.
 pub(crate) fn run(home: Option<&Path>, args: &ExplainArgs) -> Result<Exit, CliError> {
@@ -30,7 +31,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ExplainArgs) -> Result<Exit, CliEr
     };
     if args.json {
         output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, watched)?;
+            out.write_all(&json::indented(watched)?)?;
             writeln!(out)
         })?;
     } else {

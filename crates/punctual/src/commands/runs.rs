@@ -12,7 +12,7 @@ mod replay;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use punctual_model::{RUN_LIST_FORMAT, RunList, RunListEntry};
+use punctual_model::{Gathered as _, RUN_LIST_FORMAT, RunList, RunListEntry};
 use punctual_report::document::Document;
 use punctual_report::text;
 use punctual_store::{Filter, FindError, Store};
@@ -130,7 +130,7 @@ fn list_names(home: &Path, filter: &Filter) -> Result<Exit, CliError> {
     // A name from elsewhere may have several lines; it is chosen by its id.
     let names: BTreeSet<String> = named
         .filter(|name| !name.contains(char::is_control))
-        .collect();
+        .into_set();
     let last = rows.first().map(|_| "last".to_owned());
     let ids = rows.iter().map(|row| row.id.to_string());
     let lines: Vec<String> = last.into_iter().chain(names).chain(ids).collect();

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use punctual_model::{Comparison, RunListEntry};
+use punctual_model::{Comparison, RunListEntry, json};
 use punctual_report::document::{Document, Material};
 use punctual_report::{export, html};
 use punctual_store::{Filter, Store, StoredRun};
@@ -275,7 +275,7 @@ fn order(request: &Request) -> Result<Order, Refused> {
 }
 
 fn json(value: &impl serde::Serialize) -> Result<Response, Refused> {
-    let mut body = serde_json::to_vec_pretty(value).map_err(|err| failed(&err))?;
+    let mut body = json::indented(value).map_err(|err| failed(&err))?;
     body.push(b'\n');
     Ok(Response::json(200, body))
 }

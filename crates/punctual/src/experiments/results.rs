@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::{Attempt, RunEnd, Snapshot, State};
-use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, RefusedRun};
+use punctual_model::{
+    ExperimentCell, ExperimentFactor, ExperimentResults, Gathered as _, RefusedRun,
+};
 use punctual_stats::requirement::Requirement;
 use punctual_stats::runs::{Margin, Options};
 use punctual_store::Store;
@@ -235,7 +237,7 @@ fn group(
     let mut sources = Vec::new();
     let mut blocks: BTreeMap<String, u32> = BTreeMap::new();
     let mut refused = Vec::new();
-    let slots: BTreeSet<_> = attempts.iter().map(|attempt| attempt.slot).collect();
+    let slots: BTreeSet<_> = attempts.iter().map(|attempt| attempt.slot).into_set();
     for slot in slots {
         let of = |end| {
             let mut of = attempts.iter().rev();

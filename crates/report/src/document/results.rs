@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use punctual_model::{
-    Figure, Instrument, Ordered as _, Picture, figure_heading, figure_words, label_words,
+    Figure, Gathered as _, Instrument, Ordered as _, Picture, figure_heading, figure_words,
+    label_words,
 };
 
 use super::named::counted;
@@ -89,7 +90,7 @@ fn memory(ids: &mut Ids, run: &Named<'_>) -> Vec<Block> {
             .figures
             .iter()
             .filter_map(|f| label(f, name))
-            .collect();
+            .into_set();
         let mut all: Vec<String> = all.into_iter().collect();
         all.order_by_key(|n| n.parse::<u64>().unwrap_or(u64::MAX));
         all
@@ -169,7 +170,7 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
         runs.iter()
             .flat_map(|run| run.record().figures.iter().filter(has))
     };
-    let units: BTreeSet<&str> = all().map(|f| f.unit.as_str()).collect();
+    let units: BTreeSet<&str> = all().map(|f| f.unit.as_str()).into_set();
     let count = |unit: &&str| all().filter(|f| f.unit == **unit).count();
     let unit = units.into_iter().max_by_key(count)?;
     // What all figures have alike says nothing.
@@ -180,7 +181,7 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
         let first = of.next().flatten();
         of.all(|value| value == first)
     };
-    let labels: BTreeSet<&String> = all().flat_map(|f| f.labels.keys()).collect();
+    let labels: BTreeSet<&String> = all().flat_map(|f| f.labels.keys()).into_set();
     let constant: Vec<&String> = labels.into_iter().filter(alike).collect();
     let mut names: Vec<String> = Vec::new();
     let mut series = Vec::new();

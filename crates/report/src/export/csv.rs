@@ -9,7 +9,7 @@ use std::error::Error as StdError;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use punctual_model::{RunRecord, Series, ThreadSample};
+use punctual_model::{Gathered as _, RunRecord, Series, ThreadSample};
 use punctual_stats::{Bucket, LatencyHistogram, ThreadHistogram, float};
 
 use super::{Columns, ExportError};
@@ -63,7 +63,7 @@ pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     let psquare = in_order(all().flat_map(|s| s.psquare_ns.keys()));
     let deadlines: BTreeSet<_> = all()
         .flat_map(|s| s.misses.iter().map(|m| m.deadline_ns))
-        .collect();
+        .into_set();
 
     let contexts = all().any(|s| s.context.is_some());
     let mut header: Vec<String> = FIXED.map(ToOwned::to_owned).into();

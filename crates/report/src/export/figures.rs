@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
-use punctual_model::{Better, RunRecord};
+use punctual_model::{Better, Gathered as _, RunRecord};
 
 use super::csv::{cell, write_row};
 
@@ -17,7 +17,7 @@ use super::csv::{cell, write_row};
 /// What the output says.
 pub fn csv_figures(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    let labels: BTreeSet<&String> = run.figures.iter().flat_map(|f| f.labels.keys()).collect();
+    let labels: BTreeSet<&String> = run.figures.iter().flat_map(|f| f.labels.keys()).into_set();
     let mut header = ["run", "valid", "instrument", "figure"]
         .map(ToOwned::to_owned)
         .to_vec();

@@ -6,7 +6,7 @@
 use std::error::Error as StdError;
 use std::io::{self, Write};
 
-use punctual_model::{RunRecord, ThreadSample};
+use punctual_model::{RunRecord, ThreadSample, json};
 
 use super::{Columns, ExportError};
 
@@ -56,7 +56,7 @@ pub fn json_samples<E: StdError>(
 /// What the output says.
 pub fn json_run(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    serde_json::to_writer_pretty(&mut out, run)?;
+    out.write_all(&json::indented(run)?)?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use punctual_model::tasks::{CriticalSection, TaskPolicy, TaskSet};
 
 use crate::admission::Limits;
+use punctual_model::Gathered as _;
 
 /// What the verdict assumes.
 pub(super) fn assumptions(set: &TaskSet, limits: &Limits) -> Vec<String> {
@@ -16,7 +17,7 @@ pub(super) fn assumptions(set: &TaskSet, limits: &Limits) -> Vec<String> {
         .tasks
         .iter()
         .filter_map(|task| task.observed_in.as_deref());
-    let runs: BTreeSet<&str> = observed.collect();
+    let runs: BTreeSet<&str> = observed.into_set();
     let count = set
         .tasks
         .iter()

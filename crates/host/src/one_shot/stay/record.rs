@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use punctual_model::{InstalledKernel, OneShotKernel, OneShotLoader, Ordered as _};
+use punctual_model::{InstalledKernel, OneShotKernel, OneShotLoader, Ordered as _, json};
 use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ fn read(dir: &PrivateDir, file: &str) -> Result<Option<Kept>, OneShotError> {
 }
 
 fn keep(dir: &PrivateDir, kept: &Kept) -> Result<(), OneShotError> {
-    let bytes = serde_json::to_vec_pretty(kept).map_err(|err| OneShotError::Damaged {
+    let bytes = json::indented(kept).map_err(|err| OneShotError::Damaged {
         reason: err.to_string(),
     })?;
     dir.write(&file_of(&kept.kernel.release), &bytes, 0)?;

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
-use punctual_model::{Diagnosis, FleetHost, FleetState, Nanos, RuleOutcome, Severity};
+use punctual_model::{
+    Diagnosis, FleetHost, FleetState, Gathered as _, Nanos, RuleOutcome, Severity, json,
+};
 use punctual_report::document::{Document, Material};
 use punctual_store::archive::unpack;
 use punctual_store::{Adopted, Store, StoredRun};
@@ -160,7 +162,7 @@ impl<'a> Hosts<'a> {
         unclean
             .filter(|known| !known.places.is_empty())
             .map(|known| (known.host.host.clone(), known.places.clone()))
-            .collect()
+            .into_map()
     }
 
     /// Returns what became of each host.
@@ -272,7 +274,7 @@ fn reasons(err: &dyn std::error::Error) -> String {
 
 /// Reads a value by its text, as files are read: what reads a `Value` itself would be in the program once more for each type.
 fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    serde_json::from_slice(&serde_json::to_vec(value).ok()?).ok()
+    serde_json::from_slice(&json::line(value).ok()?).ok()
 }
 
 /// What an answer says, in a sentence.

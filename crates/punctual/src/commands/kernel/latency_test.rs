@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use punctual_kernel::latency_test::{Baseline, Common};
-use punctual_model::{BandVerdict, LatencyTest, Nanos};
+use punctual_model::{BandVerdict, LatencyTest, Nanos, json};
 use punctual_report::document::Document;
 use punctual_report::export;
 
@@ -118,6 +118,6 @@ fn cannot_write(path: &Path, err: io::Error) -> CliError {
 }
 
 fn json(result: &LatencyTest, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, result)?;
+    out.write_all(&json::indented(result)?)?;
     writeln!(out)
 }

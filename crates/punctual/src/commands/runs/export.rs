@@ -9,7 +9,7 @@ mod peers;
 use std::io::{self, Write};
 use std::path::Path;
 
-use punctual_model::Nanos;
+use punctual_model::{Nanos, json};
 use punctual_report::export;
 use punctual_stats::ThreadHistogram;
 use punctual_store::StoredRun;
@@ -291,8 +291,9 @@ fn write(
         (ExportData::Events, _) => {
             for event in run.events().map_err(any)? {
                 let event = event.map_err(any)?;
-                serde_json::to_writer(&mut *out, &event).map_err(any)?;
-                out.write_all(b"\n").map_err(any)?;
+                let mut line = json::line(&event).map_err(any)?;
+                line.push(b'\n');
+                out.write_all(&line).map_err(any)?;
             }
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
 use punctual_lab::study::{AnswerKind, Claim, Need, Question, Study};
-use punctual_model::{Nanos, Ordered as _, StudyAnswer};
+use punctual_model::{Gathered as _, Nanos, Ordered as _, StudyAnswer};
 use punctual_store::Store;
 use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
 use punctual_verdict::select::{self, Chosen};
@@ -114,7 +114,7 @@ fn levels(question: &Question, parameters: &Table) -> BTreeMap<String, String> {
     };
     let base = question.base.iter();
     base.map(|(factor, level)| (factor.clone(), value(level)))
-        .collect()
+        .into_map()
 }
 
 /// Returns the cells that a question is about, the base first, or why there is none to ask.

@@ -9,7 +9,7 @@ use std::path::Path;
 use punctual_lab::engine::Ending;
 use punctual_lab::state::State;
 use punctual_lab::study::Study;
-use punctual_model::{STUDY_REPORT_FORMAT, StudyReport};
+use punctual_model::{Gathered as _, STUDY_REPORT_FORMAT, StudyReport};
 use punctual_store::Store;
 
 use super::note::{Note, PartNote};
@@ -241,6 +241,6 @@ fn find(
 /// The parameters of all parts.
 fn names(note: &Note) -> String {
     let all = note.parts.iter().flat_map(|part| part.parameters.keys());
-    let all: BTreeSet<&str> = all.map(String::as_str).collect();
+    let all: BTreeSet<&str> = all.map(String::as_str).into_set();
     all.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use punctual_lab::state::Snapshot;
-use punctual_model::RtStep;
+use punctual_model::{RtStep, json};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
@@ -79,7 +79,7 @@ impl Note {
         let dir = dir(home);
         let path = dir.join(format!("{}-{}.json", self.study, self.number));
         let failed = || CliError::failed_to(format!("write {}", path.display()));
-        let mut json = serde_json::to_vec_pretty(self).map_err(|err| failed().because(err))?;
+        let mut json = json::indented(self).map_err(|err| failed().because(err))?;
         json.push(b'\n');
         let whole = || {
             fs::create_dir_all(&dir)?;

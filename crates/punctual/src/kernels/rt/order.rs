@@ -3,6 +3,7 @@
 
 //! What is ordered of a flow, and what of that makes it the one that it is.
 
+use punctual_model::Gathered as _;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -145,7 +146,7 @@ impl Order {
         let given = given.into_iter().filter(|(_, value)| !value.is_empty());
         given
             .map(|(name, value)| (name.to_owned(), value))
-            .collect()
+            .into_map()
     }
 }
 

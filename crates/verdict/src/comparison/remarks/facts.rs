@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_model::{Finding, RunRecord};
+use punctual_model::{Finding, Gathered as _, RunRecord};
 
 use super::super::GroupInput;
 use crate::number::span;
@@ -332,7 +332,7 @@ fn options(groups: &Sides<'_>) -> BTreeSet<String> {
     let setups = runs.filter_map(|run| run.setup.as_ref());
     setups
         .flat_map(|setup| setup.options.keys().cloned())
-        .collect()
+        .into_set()
 }
 
 /// What a fact is in each group, where it is not the same in all runs that have it.
