@@ -13,9 +13,10 @@ use crate::common::{Answer, Home, finish, machine, program};
 
 const KNOB: &str = "/proc/sys/vm/stat_interval";
 
-/// Runs something on host `a`, as root.
-fn on_host(fleet: &Fleet, script: &str) {
-    let pid = machine::read(&fleet.inventory().with_file_name("a.pid")).unwrap();
+/// Runs something on a host, as root.
+fn on_host(fleet: &Fleet, host: &str, script: &str) {
+    let pid = fleet.inventory().with_file_name(format!("{host}.pid"));
+    let pid = machine::read(&pid).unwrap();
     let mut command = Command::new("nsenter");
     command.args([
         "--target",
@@ -37,7 +38,7 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     // The host has this setting to itself, so that nobody else's is changed for the minutes that the plays take.
     let setting = fleet.inventory().with_file_name("setting");
     fs::write(&setting, "1\n").unwrap();
-    on_host(&fleet, &format!("mount --bind /mnt/setting {KNOB}"));
+    on_host(&fleet, "a", &format!("mount --bind /mnt/setting {KNOB}"));
     let knob = || machine::read(&setting).unwrap().trim().to_owned();
     let (before, wanted) = ("1", "7");
     let set = format!("--set=vm.stat_interval={wanted}");
@@ -88,10 +89,16 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     play("applied", false).fine();
     assert_eq!(knob(), wanted);
     play("verified", false).fine();
+    // What another program has set since is not in effect.
+    fs::write(&setting, "3\n").unwrap();
+    let other = play("verified", false);
+    assert_ne!(other.code(), 0, "{other:#?}");
+    assert!(other.stdout.contains("reads 3 now, not 7"), "{other:#?}");
     // A reboot undoes settings and empties /run; the journal stays.
     fs::write(&setting, "1\n").unwrap();
     on_host(
         &fleet,
+        "a",
         "rm -rf /run/punctual; echo 11111111-2222-4333-8444-555555555555 >/run/boot
          mount --bind /run/boot /proc/sys/kernel/random/boot_id",
     );
@@ -103,4 +110,89 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     play("verified", false).fine();
     play("reverted", false).fine();
     assert_eq!(knob(), before);
+}
+
+#[test]
+fn five_hosts_are_tuned_and_reverted_while_one_is_away_and_one_refuses() {
+    const TUNED: [&str; 5] = ["a", "b", "c", "d", "e"];
+    let all = [&TUNED[..], &["user:user"]].concat();
+    let Some(fleet) = Fleet::new(Home::new(), &all) else {
+        return;
+    };
+    // Nobody listens there, which is said at once.
+    fleet.add("away ansible_host=10.231.255.1");
+    let machine_itself = || machine::read(KNOB.as_ref()).unwrap();
+    let first_of_all = machine_itself();
+    // Each host has this setting to itself, and another value of it.
+    let file = |host: &str| fleet.inventory().with_file_name(format!("setting-{host}"));
+    let before = |at: usize| (at + 1).to_string();
+    for (at, host) in TUNED.into_iter().enumerate() {
+        fs::write(file(host), before(at)).unwrap();
+        on_host(
+            &fleet,
+            host,
+            &format!("mount --bind /mnt/setting-{host} {KNOB}"),
+        );
+    }
+    let now = || TUNED.map(|host| machine::read(&file(host)).unwrap().trim().to_owned());
+    let untouched: [String; 5] = std::array::from_fn(before);
+    let wanted: [String; 5] = std::array::from_fn(|_| "77".to_owned());
+    // The two that cannot do it are lines of every result; returns those of the five that can.
+    let tune = |args: &[&str]| -> Vec<Value> {
+        let mut command = fleet.command("tune", &[&["--"][..], args].concat());
+        // All seven log in at the same time, on whatever CPUs there are.
+        command.env("ANSIBLE_TIMEOUT", "60");
+        let answer = finish(command);
+        assert_eq!(answer.code(), 1, "{answer:#?}");
+        let mut all = hosts(&answer);
+        assert_eq!(all.len(), TUNED.len() + 2, "{answer:#?}");
+        assert_eq!(all["away"]["state"], "unreachable", "{answer:#?}");
+        let user = &all["user"];
+        assert!(
+            args == ["status"] || user["state"] == "no_privilege",
+            "{user:#}"
+        );
+        assert_eq!(user["changed"], false, "{user:#}");
+        assert_eq!(machine_itself(), first_of_all);
+        let of = |host| all.remove(host).unwrap();
+        let five: Vec<Value> = TUNED.into_iter().map(of).collect();
+        for host in &five {
+            assert_eq!(host["state"], "done", "{host:#}");
+        }
+        five
+    };
+    let changed = |five: &[Value]| five.iter().filter(|host| host["changed"] == true).count();
+    let complete = |five: &[Value]| -> Vec<bool> {
+        let each = five.iter().map(|host| &host["answer"]["complete"]);
+        each.map(|complete| complete.as_bool().unwrap()).collect()
+    };
+    let apply = ["apply", "--set=vm.stat_interval=77"];
+    assert_eq!(changed(&tune(&apply)), 5);
+    assert_eq!(now(), wanted);
+    assert_eq!(changed(&tune(&apply)), 0);
+    assert_eq!(complete(&tune(&["status"])), [true; 5]);
+    // What somebody else changes on one host is seen there, and only there.
+    fs::write(file("c"), "5\n").unwrap();
+    assert_eq!(
+        complete(&tune(&["status"])),
+        [true, true, false, true, true]
+    );
+    fs::write(file("c"), "77\n").unwrap();
+    assert_eq!(changed(&tune(&["revert"])), 5);
+    assert_eq!(now(), untouched);
+    assert_eq!(changed(&tune(&["revert"])), 0);
+    assert_eq!(now(), untouched);
+    assert!(
+        tune(&["status"])
+            .iter()
+            .all(|host| host["answer"]["session"].is_null())
+    );
+    // Nothing of a host is mounted on the machine.
+    let mounts = machine::read("/proc/self/mountinfo".as_ref()).unwrap();
+    assert!(!mounts.contains("setting-"), "{mounts}");
+    for host in TUNED {
+        let left = fleet.script("left", &[host]);
+        assert!(!left.contains("punctual-fleet"), "left on {host}: {left}");
+    }
+    assert_eq!(fleet.script("left", &["user"]), "");
 }
