@@ -89,7 +89,7 @@ pub enum FleetState {
     WrongArchitecture,
     /// There is no room for the program or its runs.
     DiskFull,
-    /// Another version of Punctual is installed.
+    /// Another version of Punctual is there, or one that does not know this command.
     OtherVersion,
     /// Another measurement is in progress.
     Busy,

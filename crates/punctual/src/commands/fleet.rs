@@ -229,7 +229,8 @@ fn arguments(
         args.forks.to_string().into(),
     ];
     if let Some(hosts) = &args.hosts {
-        arguments.extend(["--limit".into(), hosts.into()]);
+        // One word: a pattern is no option of Ansible, whatever it begins with.
+        arguments.push(format!("--limit={hosts}").into());
     }
     if args.r#become {
         arguments.push("--become".into());

@@ -18,6 +18,12 @@ from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
 # Verbs that another measurement on the same machine would spoil.
 ALONE = ("assess", "experiment", "measure", "tune", "watch")
 
+# Verbs that make runs.
+RECORDING = ("assess", "experiment", "measure", "watch")
+
+# What a program says of a word that it does not know. The controller knows all that it sends.
+UNKNOWN_WORDS = ("unexpected argument", "unrecognized subcommand")
+
 # The largest answer in JSON.
 ANSWER_LIMIT = 16 << 20
 
@@ -39,6 +45,8 @@ if [ -n %(alone)s ]; then
     esac
   done
 fi
+# Runs that could not be fetched are not made.
+if [ -n %(packs)s ] && ! %(program)s runs pack --help >/dev/null 2>&1; then echo "%(mark)solder=1"; exit 1; fi
 gone=
 trap 'gone=1; kill -TERM "$p" 2>/dev/null' HUP INT TERM
 %(store)s %(command)s </dev/null >stdout 2>stderr &
@@ -115,6 +123,7 @@ class ActionModule(ActionBase):
             "work": quote(work),
             "timeout": timeout,
             "alone": quote("yes" if verb in ALONE else ""),
+            "packs": quote("yes" if verb in RECORDING else ""),
             "store": "PUNCTUAL_VIEW=",
             "command": " ".join(quote(word) for word in words),
             "program": quote(place["program"]),
@@ -126,6 +135,9 @@ class ActionModule(ActionBase):
         known["seconds"] = round(time.monotonic() - began, 3)
         if said.get("busy"):
             raise Fail("busy", "another measurement is in progress: process %s" % said.get("busy")[:20])
+        if said.get("older"):
+            raise Fail("other_version", "its Punctual %s cannot pack runs, so nothing was measured: it is older than this one"
+                       % known.get("version", ""))
         status = said.number("exit")
         if status is None:
             raise Fail("lost", "the command ended with no exit status: %s" % said.why())
@@ -137,13 +149,16 @@ class ActionModule(ActionBase):
             text = self._fetch(host, work + "/stdout", fetch, name, ".json", said.number("answer"), ANSWER_LIMIT)
             known["answer"] = text
             changed = changes(verb, text)
-        if said.number("archive"):
+        # An empty one is fetched too: what is wrong with it is said as of any other.
+        if said.number("archive") is not None:
             known["archive"] = self._fetch(
                 host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), limit)
         unpacked = [value for key, value in said.marked if key == "unpacked"]
         if unpacked:
             raise Fail("disk_full" if looks_full(" ".join(unpacked)) else "failed",
                        "pack the runs: %s" % " ".join(unpacked))
+        if answer and not said.number("answer") and status in (0, 3):
+            raise Fail("failed", "ended with status %d and printed no answer" % status)
         if said.get("late"):
             raise Fail("failed", "took longer than %d s, and was ended" % timeout)
         if status in (0, 3):
@@ -188,6 +203,7 @@ class ActionModule(ActionBase):
 def reason(status, stderr):
     """Returns a word and a sentence for an exit status of Punctual."""
     errors = [line for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in errors if not line.startswith(("Usage: ", "For more information, "))]
     first = [at for at, line in enumerate(errors) if line.startswith("Error: ")]
     said = errors[first[0]:first[0] + 3] if first else errors[-1:]
     said = [line for line in said if not line.startswith("Hint: ")]
@@ -203,6 +219,8 @@ def reason(status, stderr):
         return "unjudged", text
     if status == 4:
         return "not_restored", text
+    if status == 2 and any(words in text for words in UNKNOWN_WORDS):
+        return "other_version", "its Punctual does not know this command line: %s" % text
     if status in (126, 127):
         return "failed", "the program does not start: %s" % text
     if status > 128:

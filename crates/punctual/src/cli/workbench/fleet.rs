@@ -55,7 +55,7 @@ pub struct FleetArgs {
     pub inventory: PathBuf,
 
     /// Hosts and groups of the inventory, as a pattern of Ansible [default: all]
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     pub hosts: Option<String>,
 
     /// Run the command as root on the hosts, by sudo or what the inventory says
@@ -119,4 +119,12 @@ pub struct FleetArgs {
     /// Arguments of the verb on each host
     #[arg(last = true, value_name = "ARGUMENT")]
     pub arguments: Vec<String>,
+}
+
+/// A pattern that names something. Ansible takes an empty one, as an unset variable of a script is, for all hosts.
+fn pattern(text: &str) -> Result<String, String> {
+    match text.split([',', ':', ' ', '\t']).all(str::is_empty) {
+        true => Err("it names no host".to_owned()),
+        false => Ok(text.to_owned()),
+    }
 }

@@ -8,7 +8,8 @@ use std::fs::File;
 use std::path::Path;
 
 use punctual_model::{
-    Diagnosis, FleetHost, FleetState, Gathered as _, Nanos, RuleOutcome, Severity, json,
+    Diagnosis, FleetHost, FleetState, Gathered as _, Nanos, RuleOutcome, Severity, TuningReport,
+    json,
 };
 use punctual_report::document::{Document, Material};
 use punctual_store::archive::unpack;
@@ -290,7 +291,15 @@ fn sentence(value: &Value) -> Option<String> {
             assessments: vec![typed(value)?],
             ..Material::default()
         })),
-        "punctual.tuning" => first(Document::of_tuning(&typed(value)?)),
+        "punctual.tuning" => {
+            let report: TuningReport = typed(value)?;
+            let said = first(Document::of_tuning(&report))?;
+            // Why not all is as it was meant to be is said last.
+            match report.remarks.last().filter(|_| !report.complete) {
+                Some(why) => Some(short(&format!("{said}; {why}"))),
+                None => Some(said),
+            }
+        }
         "punctual.plan" => first(Document::of_plan(&typed(value)?)),
         _ => None,
     }

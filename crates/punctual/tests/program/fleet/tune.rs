@@ -4,7 +4,6 @@
 //! Tuning of hosts: applied, verified and reverted by plays of their own, with a reboot in between.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -12,23 +11,6 @@ use super::{Fleet, hosts};
 use crate::common::{Answer, Home, finish, machine, program};
 
 const KNOB: &str = "/proc/sys/vm/stat_interval";
-
-/// Runs something on a host, as root.
-fn on_host(fleet: &Fleet, host: &str, script: &str) {
-    let pid = fleet.inventory().with_file_name(format!("{host}.pid"));
-    let pid = machine::read(&pid).unwrap();
-    let mut command = Command::new("nsenter");
-    command.args([
-        "--target",
-        pid.trim(),
-        "--mount",
-        "--pid",
-        "sh",
-        "-ec",
-        script,
-    ]);
-    finish(command).fine();
-}
 
 #[test]
 fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
@@ -38,7 +20,7 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     // The host has this setting to itself, so that nobody else's is changed for the minutes that the plays take.
     let setting = fleet.inventory().with_file_name("setting");
     fs::write(&setting, "1\n").unwrap();
-    on_host(&fleet, "a", &format!("mount --bind /mnt/setting {KNOB}"));
+    fleet.on("a", &format!("mount --bind /mnt/setting {KNOB}"));
     let knob = || machine::read(&setting).unwrap().trim().to_owned();
     let (before, wanted) = ("1", "7");
     let set = format!("--set=vm.stat_interval={wanted}");
@@ -96,8 +78,7 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     assert!(other.stdout.contains("reads 3 now, not 7"), "{other:#?}");
     // A reboot undoes settings and empties /run; the journal stays.
     fs::write(&setting, "1\n").unwrap();
-    on_host(
-        &fleet,
+    fleet.on(
         "a",
         "rm -rf /run/punctual; echo 11111111-2222-4333-8444-555555555555 >/run/boot
          mount --bind /run/boot /proc/sys/kernel/random/boot_id",
@@ -128,11 +109,7 @@ fn five_hosts_are_tuned_and_reverted_while_one_is_away_and_one_refuses() {
     let before = |at: usize| (at + 1).to_string();
     for (at, host) in TUNED.into_iter().enumerate() {
         fs::write(file(host), before(at)).unwrap();
-        on_host(
-            &fleet,
-            host,
-            &format!("mount --bind /mnt/setting-{host} {KNOB}"),
-        );
+        fleet.on(host, &format!("mount --bind /mnt/setting-{host} {KNOB}"));
     }
     let now = || TUNED.map(|host| machine::read(&file(host)).unwrap().trim().to_owned());
     let untouched: [String; 5] = std::array::from_fn(before);
@@ -173,9 +150,12 @@ fn five_hosts_are_tuned_and_reverted_while_one_is_away_and_one_refuses() {
     assert_eq!(complete(&tune(&["status"])), [true; 5]);
     // What somebody else changes on one host is seen there, and only there.
     fs::write(file("c"), "5\n").unwrap();
-    assert_eq!(
-        complete(&tune(&["status"])),
-        [true, true, false, true, true]
+    let looked = tune(&["status"]);
+    assert_eq!(complete(&looked), [true, true, false, true, true]);
+    let said = looked[2]["detail"].as_str().unwrap();
+    assert!(
+        said.contains("vm.stat_interval reads 5 now, not 77"),
+        "{said}"
     );
     fs::write(file("c"), "77\n").unwrap();
     assert_eq!(changed(&tune(&["revert"])), 5);

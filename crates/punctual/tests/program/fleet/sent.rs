@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What hosts send: runs of an older program, and archives that no program has packed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Fleet, QUICK, hosts};
+use crate::common::Home;
+
+/// Sends the archive that lies ready for its host, whatever it measured.
+fn sender() -> String {
+    format!(
+        "#!/bin/sh
+case \" $* \" in
+*' --version '*) echo punctual {} ;;
+*' --help '*) ;;
+*' runs pack '*) cp --sparse=always \"/mnt/sent-$(uname -n).tar\" runs.tar ;;
+*' doctor '*) ;;
+*' measure '*) mkdir -p \"$2/runs/any\" ;;
+esac
+",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn run(command: &mut Command) {
+    let status = command.status().unwrap();
+    assert!(status.success(), "{command:?}");
+}
+
+/// Puts the runs that an earlier program stored into `home`, and returns their number.
+fn earlier(home: &Home) -> usize {
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored/earlier");
+    fs::create_dir_all(home.runs_dir()).unwrap();
+    run(Command::new("cp")
+        .arg("-r")
+        .arg(stored.join("."))
+        .arg(home.runs_dir()));
+    home.list().len()
+}
+
+#[test]
+fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
+    let all = [
+        "good", "cut", "link", "absolute", "outside", "long", "large", "none",
+    ];
+    let Some(fleet) = Fleet::new(Home::new(), &all) else {
+        return;
+    };
+    fleet.install(&sender());
+    let stored = Home::new();
+    let count = earlier(&stored);
+    assert!(count >= 5, "{count}");
+    let archive = |host: &str| fleet.inventory().with_file_name(format!("sent-{host}.tar"));
+    let good = archive("good");
+    stored
+        .run(["runs", "pack", "-o", good.to_str().unwrap()])
+        .fine();
+    let bytes = fs::read(&good).unwrap();
+    fs::write(archive("cut"), &bytes[..bytes.len() / 2]).unwrap();
+    // Its first member says that it is 8 GB, and its checksum says so too.
+    let mut long = bytes.clone();
+    long[124..135].copy_from_slice(b"77777777777");
+    long[148..156].fill(b' ');
+    let sum: u32 = long[..512].iter().map(|byte| u32::from(*byte)).sum();
+    long[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    fs::write(archive("long"), &long).unwrap();
+    let large = fs::File::create(archive("large")).unwrap();
+    large.set_len(300 << 20).unwrap();
+    fs::write(archive("none"), []).unwrap();
+    let id = "01a1f919-d20f-77a5-8ab9-0c8543f9a1b0";
+    let made = stored.dir().join(id);
+    fs::create_dir(&made).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", made.join("run.json")).unwrap();
+    let tar = |host: &str| {
+        let mut tar = Command::new("tar");
+        tar.arg("-cPf").arg(archive(host)).current_dir(stored.dir());
+        tar
+    };
+    run(tar("link").arg(format!("{id}/run.json")));
+    fs::remove_file(made.join("run.json")).unwrap();
+    fs::write(made.join("run.json"), "{}").unwrap();
+    run(tar("absolute").arg(made.join("run.json")));
+    run(tar("outside").arg(format!(
+        "../{}/{id}/run.json",
+        stored.dir().file_name().unwrap().to_str().unwrap()
+    )));
+
+    let answer = fleet.run("measure", &[&["--installed"][..], &QUICK].concat());
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let hosts = hosts(&answer);
+    assert_eq!(hosts.len(), all.len());
+    for (name, state, detail) in [
+        ("good", "done", ""),
+        ("cut", "not_imported", "unexpected end of file"),
+        ("link", "not_imported", "it is not a regular file"),
+        ("absolute", "not_imported", "member 1"),
+        ("outside", "not_imported", "member 1"),
+        ("long", "not_imported", "unexpected end of file"),
+        (
+            "large",
+            "failed",
+            "made 314572800 bytes, more than the limit",
+        ),
+        ("none", "not_imported", "there is no run in it"),
+    ] {
+        let host = &hosts[name];
+        assert_eq!(host["state"], state, "{host:#}");
+        let said = host["detail"].as_str().unwrap_or_default();
+        assert!(said.contains(detail), "{host:#}");
+        let runs = host["runs"].as_array().unwrap().len();
+        assert_eq!(runs, if name == "good" { count } else { 0 }, "{host:#}");
+    }
+    assert_eq!(fleet.home.list().len(), count);
+    let shown = fleet
+        .home
+        .run(["runs", "list", "--tag", "host=good", "--json"]);
+    assert_eq!(shown.json()["runs"].as_array().unwrap().len(), count);
+    // One that says that it succeeded, and gives no answer.
+    let answer = fleet.run("doctor", &["--installed", "--hosts=good"]);
+    let host = &super::hosts(&answer)["good"];
+    assert_eq!(host["state"], "failed", "{host:#}");
+    assert_eq!(host["detail"], "ended with status 0 and printed no answer");
+    fleet.nothing_left();
+}
