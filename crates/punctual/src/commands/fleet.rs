@@ -256,10 +256,6 @@ fn clean_up(
     if ended.stopped {
         remark("Stopped: removing what is left on the hosts.");
     }
-    let list = workshop.path().join("unclean");
-    let names: Vec<&str> = unclean.keys().map(String::as_str).collect();
-    fs::write(&list, names.join("\n"))
-        .map_err(|err| CliError::failed_to(format!("write {}", list.display())).because(err))?;
     let variables = json!({ "fleet_places": unclean }).to_string();
     let mut arguments = arguments(
         workshop,
@@ -276,9 +272,17 @@ fn clean_up(
         },
         &variables,
     )?;
-    let mut limit = OsString::from("@");
-    limit.push(&list);
-    arguments.extend(["--limit".into(), limit]);
+    // A name may be a pattern that means other hosts. Where nothing is left, nothing is done and nobody asked.
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    if unclean.keys().all(|name| name.chars().all(plain)) {
+        let names: Vec<&str> = unclean.keys().map(String::as_str).collect();
+        let list = workshop.path().join("unclean");
+        fs::write(&list, names.join("\n"))
+            .map_err(|err| CliError::failed_to(format!("write {}", list.display())).because(err))?;
+        let mut limit = OsString::from("--limit=@");
+        limit.push(&list);
+        arguments.push(limit);
+    }
     let stop = StopRequest::on_signals()?;
     workshop.play("cleanup.yml", &arguments, 1 << 30, &stop, |line| {
         if let Line::Task(task) = line {

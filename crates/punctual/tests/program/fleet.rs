@@ -6,6 +6,7 @@
 //! They share this machine's kernel, but neither files, processes, names nor network: scripts/fleet-hosts.sh.
 
 mod bad_input;
+mod names;
 mod older;
 mod sent;
 mod tune;
@@ -365,6 +366,14 @@ fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
     for host in ["a", "b"] {
         let began = || fleet.script("left", &[host]).contains("/store/runs/.tmp-");
         assert!(wait_until(began));
+    }
+    // Another fleet at the same time does not measure next to it, and takes nothing of its away.
+    let second = fleet.run("measure", &QUICK);
+    for host in hosts(&second).values() {
+        assert_eq!(host["state"], "busy", "{host:#}");
+    }
+    for host in ["a", "b"] {
+        assert!(fleet.script("left", &[host]).contains("/store/runs/.tmp-"));
     }
     running.signal("INT");
     let answer = running.wait();

@@ -211,6 +211,8 @@ impl Workshop {
             .env("ANSIBLE_LOCAL_TEMP", self.dir.path().join("local"))
             .env("ANSIBLE_SSH_CONTROL_PATH_DIR", self.dir.path().join("ssh"))
             .env("ANSIBLE_RETRY_FILES_ENABLED", "False")
+            // Otherwise the hosts behind a mistake would be missing, and nothing would say so.
+            .env("ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED", "True")
             .env("ANSIBLE_NOCOLOR", "1")
             .env("ANSIBLE_DEPRECATION_WARNINGS", "False")
             // Modules are not used, so no host is searched for Python.

@@ -38,7 +38,20 @@ fn what_is_wrong_is_said_before_a_host_is_asked() {
     run("doctor", &["--program", "/etc/passwd"]).error(1, &["/etc/passwd", "ELF"]);
     let given = program().to_str().unwrap();
     run("doctor", &["--program", given, "--program", given]).error(2, &["two programs"]);
+    // What an unset variable of a script gives is not all hosts.
+    for pattern in ["--hosts=", "--hosts= , "] {
+        run("doctor", &[pattern]).error(2, &["names no host"]);
+    }
     if has_ansible() {
+        run("doctor", &["--hosts=away*"]).error(1, &["none matches away*"]);
+        run("doctor", &["--hosts=--help"]).error(1, &["none matches --help"]);
+        // A host before the mistake is there; those behind it would be missing.
+        let broken = home.dir().join("broken.yml");
+        let hosts = "all:\n  hosts:\n    good: {}\n    'a[b': {}\n    behind: {}\n";
+        fs::write(&broken, hosts).unwrap();
+        let mut command = home.command(["fleet", "doctor", "--inventory"]);
+        command.arg(&broken).env("PATH", path());
+        finish(command).error(1, &["Completely failed to parse", "broken.yml"]);
         run("doctor", &["--keep", "{{ x }}"]).error(2, &["template"]);
     }
     home.run(["fleet", "doctor", "--inventory", "/no/such"])
