@@ -252,6 +252,8 @@ arm64)
     ;;
 bench)
     check_cyclictest
+    check_ansible
+    check_python
     [ -x /usr/bin/time ] || apt time || stop "GNU time is missing. Install it: sudo apt-get install time"
     ;;
 esac

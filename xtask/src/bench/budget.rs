@@ -40,6 +40,8 @@ pub(crate) enum Need {
     Cyclictest,
     /// QEMU, and a kernel for it.
     Guests,
+    /// Ansible, and an SSH server for the hosts that it reaches.
+    Ansible,
 }
 
 /// Our figure and that of cyclictest, or of whatever else a budget is relative to, taken one directly after the other.

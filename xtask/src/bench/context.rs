@@ -23,7 +23,7 @@ pub(crate) struct Context {
     /// For bench.json and passing files.
     pub(crate) output: PathBuf,
     /// Of cargo.
-    target: PathBuf,
+    pub(crate) target: PathBuf,
     /// The binary to be measured.
     pub(crate) punctual: PathBuf,
     /// The CPU to which both programs are pinned.
@@ -81,7 +81,7 @@ impl Context {
     pub(crate) fn lack(&self, need: Need) -> Option<String> {
         match need {
             Need::Root if !rustix::process::geteuid().is_root() => Some(
-                "SCHED_FIFO and locked memory need root: sudo -E env \"PATH=$PATH\" make bench"
+                "SCHED_FIFO, locked memory and namespaces need root: sudo -E env \"PATH=$PATH\" make bench"
                     .into(),
             ),
             Need::Punctual if !self.punctual.is_file() => {
@@ -110,7 +110,10 @@ impl Context {
                     .is_err()
                     .then(|| "no QEMU: sudo apt-get install qemu-system-x86".into())
             }
-            Need::Root | Need::Punctual => None,
+            Need::Ansible if !super::fleet::can_start(self) => {
+                Some("no Ansible or no sshd: sudo apt-get install ansible-core openssh-server".into())
+            }
+            Need::Root | Need::Punctual | Need::Ansible => None,
         }
     }
 

@@ -11,6 +11,7 @@ mod budget;
 mod context;
 mod cpu_time;
 mod doctor;
+mod fleet;
 mod guest;
 mod keep_up;
 mod library;
@@ -214,6 +215,13 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Figure(200e6),
         needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
         measure: watch::memory,
+    },
+    Budget {
+        name: "fleet-beside-ansible",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.3),
+        needs: &[Need::Root, Need::Punctual, Need::Ansible],
+        measure: fleet::beside_ansible,
     },
 ];
 
