@@ -141,7 +141,7 @@ test-rest:
 # Nightly, or by hand on whatever machine: the crates that compute, as arm64 programs under qemu-user (on arm64: as they are), and the
 # tests of arm64 guests. What they find is to be the same to the last digit, so the same tests are run.
 ARM64 := aarch64-unknown-linux-gnu
-PURE := model stats peers verdict report
+PURE := model stats loops peers verdict report
 arm64: export QEMU_CPU ?= cortex-a57
 arm64:
 	@scripts/prerequisites.sh arm64
