@@ -5,7 +5,9 @@
 //! name it.
 //!
 //! The loop wakes up every 4 ms on the last CPU and works for some 100 µs. Twenty times a run its culprit strikes. At the
-//! end it says on standard error how many cycles it had, and how often its culprit struck.
+//! end it says on standard error how many cycles it had, how often its culprit struck, and how many cycles were late by its own
+//! clock, the last one not counted. Of several culprits (`none,lock,throttling=300`) each has a loop of its own, one after the other,
+//! which bears its name, and as many cycles as are said.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -18,6 +20,8 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -28,8 +32,9 @@ use punctual_sys::mutex::{Protocol, ProtocolMutex};
 use punctual_sys::pages::{HugePages, Pages};
 use punctual_sys::thread::Tid as ThreadId;
 use punctual_sys::timer::{Nanosleep, Sleeper as _};
-use punctual_sys::{clock, sched};
+use punctual_sys::{clock, process, sched};
 use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::mount::{MountFlags, mount};
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use rustix::net::{AddressFamily, Protocol as Ip, SendFlags, SocketType, sendto, socket};
 
@@ -42,11 +47,34 @@ const STRIKE: Nanos = Nanos::from_millis(10);
 
 fn main() {
     let mut words = std::env::args().skip(1);
-    let culprit = words.next().unwrap_or_else(|| "none".to_owned());
-    let cycles = words.next().map_or(500, |n| n.parse().unwrap());
+    let culprits = words.next().unwrap_or_else(|| "none".to_owned());
+    let number = words.next().map_or(500, |n| n.parse().unwrap());
+    if culprits == "stopper" {
+        return stop_parent(number);
+    }
+    match culprits.split(',').collect::<Vec<_>>()[..] {
+        [culprit] => {
+            let (done, strikes, late) = play(culprit, "loop", number);
+            eprintln!("cycles {done} strikes {strikes} late {late}");
+        }
+        ref several => {
+            for culprit in several {
+                let (culprit, number) = match culprit.split_once('=') {
+                    Some((culprit, number)) => (culprit, number.parse().unwrap()),
+                    None => (*culprit, number),
+                };
+                let (done, strikes, late) = play(culprit, culprit, number);
+                eprintln!("{culprit}: cycles {done} strikes {strikes} late {late}");
+            }
+        }
+    }
+}
+
+/// Has a thread of this name loop beside `culprit`. Returns its cycles, strikes, and late cycles.
+fn play(culprit: &str, name: &str, cycles: u64) -> (u64, u64, u64) {
     let cpus = sched::affinity().unwrap();
     // The CPU that goes offline is another one.
-    let cpu = match culprit.as_str() {
+    let cpu = match culprit {
         "stop-machine" => cpus.iter().min(),
         _ => cpus.iter().max(),
     };
@@ -56,34 +84,38 @@ fn main() {
         stop: Arc::default(),
         strikes: Arc::default(),
     };
-    let (helpers, cycle) = stage.set(&culprit);
-    let policy = match culprit.as_str() {
-        "ordinary-hog" | "cpu-quota" => Policy::Other { nice: 0 },
+    let (helpers, cycle) = stage.set(culprit);
+    let policy = match culprit {
+        "ordinary-hog" | "ordinary-strikes" | "cpu-quota" | "own-quota" => {
+            Policy::Other { nice: 0 }
+        }
         _ => Policy::Fifo { priority: 80 },
     };
-    let looping = stage.thread("loop", policy, move || run(cycles, cycle));
-    let done = looping.join().unwrap();
+    let looping = stage.thread(name, policy, move || run(cycles, cycle));
+    let late = looping.join().unwrap();
     stage.stop.store(true, Ordering::Relaxed);
     for helper in helpers {
         helper.join().unwrap();
     }
-    let strikes = stage.strikes.load(Ordering::Relaxed);
-    eprintln!("cycles {done} strikes {strikes}");
+    (cycles, stage.strikes.load(Ordering::Relaxed), late)
 }
 
 /// What happens in a cycle, by its number.
 type Work = Box<dyn FnMut(u64) + Send>;
 
+/// Returns how many cycles were longer than the period, but for the last one, after which the loop waits no more.
 fn run(cycles: u64, mut work: Work) -> u64 {
+    let mut late = 0;
     let mut sleeper = Nanosleep::new(Clock::Monotonic);
     let mut release = clock::monotonic() + Nanos::from_millis(20);
     for cycle in 0..cycles {
         sleeper.sleep_until(release).unwrap();
         spin(WORK);
         work(cycle);
+        late += u64::from(cycle + 1 < cycles && clock::monotonic().since(release) > PERIOD);
         release = release + PERIOD;
     }
-    cycles
+    late
 }
 
 fn spin(span: Nanos) {
@@ -176,6 +208,11 @@ impl Stage {
                 });
                 (vec![hog], nothing)
             }
+            // One that has slept, and is entitled to so much that it is not preempted before it sleeps again.
+            "ordinary-strikes" => {
+                let nice = Policy::Other { nice: -20 };
+                (vec![self.striker("hog", nice, || spin(STRIKE))], nothing)
+            }
             "throttling" => {
                 let stop = Arc::clone(&self.stop);
                 let hog = self.thread("hog", fifo(10), move || {
@@ -252,6 +289,14 @@ impl Stage {
                 let strike = move || flood.go_on_for(STRIKE);
                 (vec![self.striker("flood", fifo(90), strike)], nothing)
             }
+            "stopped" => (vec![self.stopper()], nothing),
+            "own-quota" => (vec![self.own_quota()], nothing),
+            // So few that the soft interrupt is all that lasts, where each instruction takes a while.
+            "packets" => {
+                let flood = Flood::new();
+                let strike = move || flood.send(PACKETS);
+                (vec![self.striker("flood", fifo(90), strike)], nothing)
+            }
             "migration" => self.migration(),
             "stop-machine" => self.stop_machine(),
             "cpu-quota" => {
@@ -270,6 +315,42 @@ impl Stage {
                 std::process::exit(2);
             }
         }
+    }
+
+    /// Another process stops this one and has it go on, six times.
+    fn stopper(&self) -> JoinHandle<()> {
+        let strikes = Arc::clone(&self.strikes);
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut stopper = command.args(["stopper", "6"]).spawn().unwrap();
+        let waiter = thread::Builder::new().name("waiter".to_owned());
+        let wait = move || {
+            assert!(stopper.wait().unwrap().success());
+            strikes.store(6, Ordering::Relaxed);
+        };
+        waiter.spawn(wait).unwrap()
+    }
+
+    /// This process goes into a control group of its own that may use a fifth of a CPU, with a thread that uses it up, and
+    /// leaves it at the end. For a machine that mounts no control groups, such as a guest.
+    fn own_quota(&self) -> JoinHandle<()> {
+        let root = std::env::temp_dir().join("groups");
+        let group = root.join("quota");
+        if !root.exists() {
+            fs::create_dir(&root).unwrap();
+            mount("none", &root, "cgroup2", MountFlags::empty(), None).unwrap();
+        }
+        fs::write(root.join("cgroup.subtree_control"), "+cpu").unwrap();
+        fs::create_dir_all(&group).unwrap();
+        fs::write(group.join("cpu.max"), "20000 100000").unwrap();
+        let enter = |group: &Path| fs::write(group.join("cgroup.procs"), "0");
+        enter(&group).unwrap();
+        let stop = Arc::clone(&self.stop);
+        self.thread("hog", Policy::Other { nice: 0 }, move || {
+            while !stop.load(Ordering::Relaxed) {
+                spin(Nanos::from_millis(1));
+            }
+            enter(&root).unwrap();
+        })
     }
 
     /// What real-time code should not do, in each cycle from the 100th on: three writes to a file and one to a device,
@@ -388,9 +469,23 @@ impl Stage {
     }
 }
 
+/// Stops the process that started this one, and has it go on, so many times.
+fn stop_parent(times: u64) {
+    let parent = std::os::unix::process::parent_id();
+    for _ in 0..times {
+        pause(PERIOD.times(EVERY));
+        process::stop(parent).unwrap();
+        pause(STRIKE);
+        process::go_on(parent).unwrap();
+    }
+}
+
 /// Packets that keep the soft interrupt of the network busy: each goes to many sockets, and the kernel delivers them within
 /// that soft interrupt, on the CPU of whoever sends.
 struct Flood(Vec<OwnedFd>);
+
+/// What a strike of `packets` sends.
+const PACKETS: u32 = 6;
 
 /// For experiments (RFC 3692): nobody listens to it but these sockets.
 const EXPERIMENT: u32 = 253;
@@ -409,8 +504,14 @@ impl Flood {
 
     fn go_on_for(&self, span: Nanos) {
         let end = clock::monotonic() + span;
-        let here = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         while clock::monotonic() < end {
+            self.send(1);
+        }
+    }
+
+    fn send(&self, packets: u32) {
+        let here = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        for _ in 0..packets {
             sendto(&self.0[0], b"one more", SendFlags::empty(), &here).unwrap();
         }
     }
