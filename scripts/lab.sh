@@ -6,7 +6,8 @@
 #
 # Fetches Debian's linux-source-6.12, builds the smallest kernel that measures with PREEMPT_DYNAMIC and with PREEMPT_RT,
 # boots both in virtual time with five seeds, and fails unless PREEMPT_RT is better than `none` beside every load by the
-# maximum, with bands that lie apart, and by no mean worse.
+# maximum, with bands that lie apart, and by no mean worse. Fails too unless the timerlat tracer's own account of its longest
+# wake-ups agrees with ours.
 #   bisect         also plants a regression among 20 commits on that source, and fails unless `kernel bisect` finds it
 #   reproducible   also builds the same source once more, elsewhere and without ccache, and fails unless the bytes are the same
 #   schedulers     also builds it with sched_ext, runs a task set under both BPF schedulers, twice, and fails unless runs are valid,
@@ -188,6 +189,31 @@ step "measure"
     --baseline 6.12:none --seeds "$seeds" --samples "$samples" --quiet \
     --output "$lab/latency-test.json" --junit "$lab/latency-test.xml"
 judge "$lab/latency-test.json"
+
+step "timerlat"
+# The tracer's own account of its longest wake-ups, and what follows from the other events.
+"$punctual" measure irq --target "guest:$kernels/builds/6.12-dynamic/vmlinuz,virtual-time" --explain --load fork \
+    --duration 400ms --cpus 0 --quiet --json >"$lab/timerlat.json"
+python3 - "$lab/timerlat.json" <<'PYTHON'
+import json, sys
+
+record = json.load(open(sys.argv[1]))
+if not record["valid"]:
+    sys.exit("FAILED: the run of the timerlat tracer is not valid")
+cycles = [cycle for thread in record["watched"]["threads"] for cycle in thread["worst"]]
+if not cycles or not all("kernel" in cycle for cycle in cycles):
+    sys.exit("FAILED: the tracer gives no account of its longest wake-ups")
+apart = [
+    abs(part["kernel_ns"] - part["ours_ns"])
+    for cycle in cycles
+    for part in cycle["kernel"]["parts"]
+    if part["part"] in ("irq-latency", "thread-latency")
+]
+# An event takes some microseconds where each instruction counts as 8 ns.
+if max(apart) >= 20_000:
+    sys.exit(f"FAILED: the tracer's account and ours differ by {max(apart)} ns")
+print(f"the timerlat tracer's account of {len(cycles)} wake-ups and ours differ by {max(apart)} ns at most")
+PYTHON
 
 if [ $reproducible = yes ]; then
     step "reproducible build"

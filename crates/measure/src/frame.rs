@@ -278,6 +278,11 @@ impl Frame<'_> {
         self.control.progress_every
     }
 
+    /// Has the run begin now: what it took to get ready is not part of it.
+    pub(crate) fn begin_now(&mut self) {
+        self.origin = clock::monotonic();
+    }
+
     /// Tells the listener the kernel's numbers of the threads, and where their time zero lies.
     pub(crate) fn begun(&mut self, threads: &[Tid], origin: Nanos) {
         self.crew = u32::try_from(threads.len()).ok();

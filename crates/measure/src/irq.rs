@@ -45,6 +45,8 @@ pub struct Irq {
     pub interval: Nanos,
     /// What measures.
     pub source: IrqMethod,
+    /// Whether the threads of the tracer are watched, and its account of their longest wake-ups is compared with ours.
+    pub explain: bool,
 }
 
 /// What measures.
@@ -71,6 +73,14 @@ pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         IrqMethod::Timerlat if !timerlat => Err(MeasureError::Lacks {
             what: "the timerlat tracer (CONFIG_TIMERLAT_TRACER)",
         }),
+        IrqMethod::Auto | IrqMethod::Events if irq.explain && !timerlat => {
+            Err(MeasureError::Spec {
+                option: "--explain".to_owned(),
+                reason:
+                    "irq records the kernel's events itself, and this kernel has no timerlat tracer"
+                        .to_owned(),
+            })
+        }
         IrqMethod::Auto if !timerlat => {
             let mut found = events::run(irq.interval, &tracefs, frame)?;
             let why = "this kernel has no timerlat tracer; its trace events were used";
@@ -79,7 +89,9 @@ pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
                 .insert(0, Finding::observed("no-timerlat", why));
             Ok(found)
         }
-        IrqMethod::Auto | IrqMethod::Timerlat => timerlat::run(irq.interval, &tracefs, frame),
+        IrqMethod::Auto | IrqMethod::Timerlat => {
+            timerlat::run((irq.interval, irq.explain), &tracefs, frame)
+        }
         IrqMethod::Events => events::run(irq.interval, &tracefs, frame),
     }
 }

@@ -139,11 +139,30 @@ impl Reader {
         cpus: &CpuSet,
         kib: u32,
     ) -> Result<Self, MeasureError> {
+        Self::with_tracer(tracefs, name, None, cpus, kib)
+    }
+
+    /// The same, into which a tracer writes that runs already: it must be there before the buffers are opened.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub(crate) fn with_tracer(
+        tracefs: &Tracefs,
+        name: &str,
+        tracer: Option<&str>,
+        cpus: &CpuSet,
+        kib: u32,
+    ) -> Result<Self, MeasureError> {
         let layout = tracefs.page_layout()?;
         let mut instance = tracefs.instance(name).map_err(TracefsError::Use)?;
         // The clock of the threads' deadlines and readings.
         let clock = instance.write("trace_clock", "mono");
-        clock
+        let tracer = clock.and_then(|()| match tracer {
+            Some(tracer) => instance.write("current_tracer", tracer),
+            None => Ok(()),
+        });
+        tracer
             .and_then(|()| instance.open_buffers(cpus, kib))
             .map_err(TracefsError::Use)?;
         Ok(Self {

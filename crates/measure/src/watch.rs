@@ -12,6 +12,7 @@
 //! Events that the kernel lacks are listed, and time that no event accounts for is a phase of its own. One thing is
 //! estimated: how long a page fault lasts, because the kernel tells when one begins and not when it ends (`thread`).
 
+mod account;
 mod basis;
 mod beside;
 mod culprits;
@@ -141,7 +142,7 @@ pub fn run(
             frame.original_cpus(),
             watch.output_to_stderr,
         )?),
-        Target::Process(_) | Target::Named(_) => None,
+        Target::Process(_) | Target::Named(_) | Target::Timerlat(_) => None,
     };
     let parent = starter.as_ref().map(|starter| starter.tid);
     let keep = (frame.keep(), frame.origin().get());
@@ -218,12 +219,23 @@ impl Watcher {
         let function = function.and_then(|at| at.strip_prefix(FUNCTION));
         let place = function.map(|symbol| probe::find(sys, symbol, &watch.target));
         let place = place.transpose()?;
-        let source = Source::new(sys, watch.buffer_kib, place.as_ref(), watch.stacks)?;
+        let timerlat = matches!(watch.target, Target::Timerlat(_));
+        let source = Source::new(
+            sys,
+            watch.buffer_kib,
+            place.as_ref(),
+            watch.stacks,
+            timerlat,
+        )?;
         let calls = source.decoder.has("raw_syscalls/sys_exit");
         let kernel = Kallsyms::read(sys);
         let mut replay = Replay::new(source.cpus().len(), calls, THREADS, kernel.beginnings());
+        replay.fault_ns = source.fault_ns.unwrap_or(0).max(thread::ONE_FAULT);
         for thread in &present {
-            replay.watch(thread.tid, thread.process, thread.name.as_bytes());
+            match timerlat {
+                true => replay.watch_in_kernel(thread.tid, thread.name.as_bytes()),
+                false => replay.watch(thread.tid, thread.process, thread.name.as_bytes()),
+            }
         }
         if let Some(parent) = parent {
             replay.watch_children_of(parent);
@@ -384,7 +396,10 @@ impl Watcher {
         let basis = match tally.basis {
             Some(basis) => basis,
             None => {
-                let known = pending.len() >= basis::WAITS || last.left - first.left >= basis::TIME;
+                // Of who has ended there is no more to come, and what went on around its waits is not known for long.
+                let known = pending.len() >= basis::WAITS
+                    || last.left - first.left >= basis::TIME
+                    || thread.ended;
                 if !known && !at_the_end {
                     return;
                 }

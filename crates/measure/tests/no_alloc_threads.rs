@@ -162,6 +162,7 @@ fn no_thread_of_these_instruments_allocates_while_it_measures() {
     let irq = Irq {
         interval: Nanos::from_millis(1),
         source: IrqMethod::Events,
+        explain: false,
     };
     does_not_grow("irq", ordinary, Nanos::from_millis(200), |frame| {
         irq::run(irq, frame)

@@ -207,6 +207,33 @@ pub struct WorstCycle {
     pub left_out_ns: u64,
     /// Who had each CPU meanwhile.
     pub cpus: Vec<CpuLane>,
+    /// What the kernel's own tracer says of it, compared with what follows from the other events. Null where none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelAccount>,
+}
+
+/// What the kernel's timerlat tracer says of a wake-up, and what follows from the other events of the same wake-up.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelAccount {
+    /// Where its time went.
+    pub parts: Vec<AccountPart>,
+}
+
+/// One part of a wake-up's time.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AccountPart {
+    /// `irq-latency`: from the release to the timer's function. `thread-latency`: from the release to the thread's reading of the
+    /// clock by the kernel's account, to the switch to it by ours. What took time in between, from the beginning of the interrupt on:
+    /// `interrupts`, `soft-interrupts`, other `threads`, `idle`.
+    pub part: String,
+    /// Who took it, the longest first, at most five.
+    pub names: Vec<String>,
+    /// Time by the kernel's account.
+    pub kernel_ns: u64,
+    /// Time by ours.
+    pub ours_ns: u64,
 }
 
 /// A stretch of a cycle.

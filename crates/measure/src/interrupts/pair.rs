@@ -172,7 +172,7 @@ impl Pairing {
                 }
                 self.runs(next, event.time);
             }
-            What::Exit if self.infers && self.woken.contains_key(&event.pid) => {
+            What::Exit { .. } if self.infers && self.woken.contains_key(&event.pid) => {
                 self.inferred += 1;
                 self.runs(event.pid, event.time);
             }
@@ -536,7 +536,7 @@ mod tests {
             on(0, 102, 0, waking(9)),
             on(0, 105, 0, What::IrqExit),
         ];
-        let call_ends = on(0, 120, 9, What::Exit);
+        let call_ends = on(0, 120, 9, What::Exit { anew: false });
         let leaves = on(0, 150, 9, switch(0));
         let with = |more: &[Event], infers| pairing(&[&woken, more].concat(), infers);
         let inferred = with(&[call_ends, leaves], true);

@@ -32,9 +32,13 @@ use crate::error::MeasureError;
 use crate::figures;
 use crate::frame::{Found, Frame};
 use crate::stream::sample_checks;
+use crate::watch::Beside;
 
 /// Time between two looks at the trace.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What tells its instance from others of this process.
+const OWN: &str = "+timerlat";
 
 /// Whether the kernel has the tracer.
 pub(super) fn is_there(tracefs: &Tracefs) -> Result<bool, MeasureError> {
@@ -42,7 +46,7 @@ pub(super) fn is_there(tracefs: &Tracefs) -> Result<bool, MeasureError> {
 }
 
 pub(super) fn run(
-    interval: Nanos,
+    (interval, explain): (Nanos, bool),
     tracefs: &Tracefs,
     frame: &mut Frame<'_>,
 ) -> Result<Found, MeasureError> {
@@ -60,7 +64,7 @@ pub(super) fn run(
         (CPUS, cpus.to_string()),
     ];
     let settings = Setting::differing(tracefs.root(), &wanted).map_err(TracefsError::Use)?;
-    let name = leftover::name(frame.sys()) + &leftover::encode(&settings);
+    let name = leftover::name(frame.sys()) + OWN + &leftover::encode(&settings);
     let instance = tracefs.instance(&name).map_err(TracefsError::Use)?;
     let changed = leftover::Changed::make(tracefs.root(), settings).map_err(TracefsError::Use)?;
     instance
@@ -69,7 +73,20 @@ pub(super) fn run(
     // While it is open, the tracer cannot be changed any more.
     let mut pipe = instance.open("trace_pipe").map_err(TracefsError::Use)?;
     let before = prioritise(frame.sys(), &cpus, setup.priority)?;
+    let explainer = match explain {
+        true => {
+            let tids = threads(frame.sys(), &cpus).into_values().collect();
+            Some(Beside::start_timerlat(frame.sys(), tids)?)
+        }
+        false => None,
+    };
     let mut trace = Trace::new(&cpus, frame.keep());
+    if explainer.is_some() {
+        // The run begins when everything is there that takes part in it.
+        trace.read(&mut pipe)?;
+        trace = Trace::new(&cpus, frame.keep());
+        frame.begin_now();
+    }
     while !frame.is_over() {
         trace.look(frame, &mut pipe, interval, &before)?;
     }
@@ -78,6 +95,10 @@ pub(super) fn run(
     let written = instance
         .write("tracing_on", "0")
         .and_then(|()| instance.read("tracing_on"));
+    let mut explained = Found::default();
+    if let Some(explainer) = explainer {
+        explainer.finish(frame.origin(), &mut explained)?;
+    }
     trace.read(&mut pipe)?;
     frame.last(trace.rows.progress(interval, &before));
     drop(pipe);
@@ -91,6 +112,9 @@ pub(super) fn run(
     found
         .checks
         .push(scheduling(setup.priority, &before, &after));
+    found.checks.extend(explained.checks);
+    found.findings.extend(explained.findings);
+    found.watched = explained.watched;
     found.options = [("source".to_owned(), "timerlat".to_owned())].into();
     found.ended = ended;
     Ok(found)

@@ -12,6 +12,7 @@ use punctual_stats::Keep;
 use punctual_sys::{SysRoot, clock};
 
 use super::source::Source;
+use super::who::Tid;
 use super::{Hit, LOOK_EVERY, Matters, Taken, Target, Watch, Watcher};
 use crate::error::MeasureError;
 use crate::frame::Found;
@@ -42,13 +43,28 @@ impl Beside {
     ///
     /// [`MeasureError::Tracing`] where tracing is unavailable.
     pub fn start(sys: &SysRoot, instrument: &str) -> Result<Self, MeasureError> {
+        // Threads of `wakeup` have the name of the whole verb.
+        let threads = vec![format!("{instrument}/"), "measure/".to_owned()];
+        Self::watching(sys, Target::Process(std::process::id()), threads)
+    }
+
+    /// Watches the threads of the timerlat tracer, which runs already, and what that says of them itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub(crate) fn start_timerlat(sys: &SysRoot, tids: Vec<Tid>) -> Result<Self, MeasureError> {
+        Self::watching(sys, Target::Timerlat(tids), Vec::new())
+    }
+
+    /// Watches those of `target` that have these names, or all where there is none.
+    fn watching(sys: &SysRoot, target: Target, threads: Vec<String>) -> Result<Self, MeasureError> {
         let watch = Watch {
-            target: Target::Process(std::process::id()),
+            target,
             deadline: None,
             period: None,
             cycle_at: None,
-            // Threads of `wakeup` have the name of the whole verb.
-            threads: vec![format!("{instrument}/"), "measure/".to_owned()],
+            threads,
             output_to_stderr: false,
             keep_cycles: false,
             matters: Matters::OfTheMedian,

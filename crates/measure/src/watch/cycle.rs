@@ -294,12 +294,15 @@ impl Cut<'_> {
             State::Unknown => self.add(from, to, cpu, Phase::Unaccounted, Cause::Unknown),
             State::Running => self.running(cpu, from, to),
             State::Ready { woken, .. } => self.ready(span, woken, from, to),
-            State::Blocked { .. } if from < self.woken && span.from >= self.begin.entered => {
+            State::Blocked { stopped: None, .. }
+                if from < self.woken && span.from >= self.begin.entered =>
+            {
                 self.late_timer(cpu, from, to);
             }
             // It sleeps for an earlier release still, which was before this one.
             State::Blocked {
                 call: Some((wait, _)),
+                stopped: None,
                 ..
             } if wait == self.begin.wait && wait.is_sleep() && from < self.begin.entered => {
                 self.late_interrupt(cpu, from, to);

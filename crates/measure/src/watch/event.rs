@@ -3,9 +3,13 @@
 
 //! The kernel's trace events that tell where the time of a thread goes, taken out of their records.
 
+mod timerlat;
+
 use punctual_model::CpuId;
 use punctual_sys::tracefs::{EventFormat, Field, FormatError, Record, Tracefs, TracefsError};
 
+use self::timerlat::{OF_TIMERLAT, TIMERLAT};
+use super::account::Note;
 use super::stacks::Site;
 use super::who::{Name, Names, Tid};
 
@@ -76,8 +80,8 @@ pub(crate) enum What {
     Idle { state: Option<u8> },
     /// A watched thread calls the kernel.
     Enter { call: i64, args: [u64; 3] },
-    /// It is back.
-    Exit,
+    /// It is back; or the kernel makes the call anew, unless a signal's handler is to run first.
+    Exit { anew: bool },
     /// A page fault of a watched thread.
     Fault,
     /// A watched thread calls the function that ends a cycle.
@@ -90,6 +94,8 @@ pub(crate) enum What {
     Signal { signal: i32, tid: Tid },
     /// Where a watched thread was as it waited, called or faulted.
     Stack { site: Site },
+    /// The timerlat tracer says something of a wake-up.
+    Note(Note),
 }
 
 /// Which of two instances an event is recorded in.
@@ -192,6 +198,16 @@ impl Wanted {
     /// Whether it says something of interrupts alone, and nothing of threads.
     pub(crate) fn is_for_devices(&self) -> bool {
         self.event == RAISE
+    }
+
+    /// Whether it is of the timerlat tracer, which writes it only while it runs.
+    pub(crate) fn is_of_timerlat(&self) -> bool {
+        OF_TIMERLAT.iter().any(|own| own.event == self.event)
+    }
+
+    /// Whether it can be switched on: what a tracer writes comes with the tracer.
+    pub(crate) fn is_switched(&self) -> bool {
+        self.event != TIMERLAT
     }
 }
 
@@ -424,8 +440,11 @@ const OF_ALL: [Wanted; 24] = [
         event: "raw_syscalls/sys_exit",
         of: Of::Watched,
         without: Some("system calls: a cycle ends where its thread goes to sleep"),
-        read: |_, _, _| Some(What::Exit),
-        fields: &[],
+        read: |l, r, _| {
+            let anew = RESTARTS.contains(&l.number(0, r)?);
+            Some(What::Exit { anew })
+        },
+        fields: &["ret"],
     },
     Wanted {
         event: "exceptions/page_fault_user",
@@ -442,6 +461,9 @@ const OF_ALL: [Wanted; 24] = [
         fields: &[PREEMPT_COUNT],
     },
 ];
+
+/// What a call returns that a signal interrupted and that is made anew (include/linux/errno.h). No program sees it.
+const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 
 /// The flag of clone(2) for a thread of the same process.
 const CLONE_THREAD: u64 = 0x1_0000;
@@ -489,7 +511,7 @@ impl Decoder {
         let mut known: Vec<Option<(Wanted, Layout)>> = Vec::new();
         let (mut chosen, mut lacking) = (Vec::new(), Vec::new());
         let mut pid = None;
-        let wanted = OF_ALL.iter().chain(&OF_X86);
+        let wanted = OF_ALL.iter().chain(&OF_X86).chain(&OF_TIMERLAT);
         for wanted in wanted.filter(|wanted| choose(wanted)).copied() {
             let event = wanted.event;
             if wanted.without.is_some() && !tracefs.has_event(event) {

@@ -85,6 +85,7 @@ fn program(sys: &SysRoot, target: &Target) -> Option<PathBuf> {
         Target::Command(words) => in_path(words.first()?),
         Target::Process(pid) => of_process(*pid),
         Target::Named(name) => of_process(*proc::named(sys, name).first()?),
+        Target::Timerlat(_) => None,
     }
 }
 

@@ -3,15 +3,19 @@
 
 //! The machine as its trace tells it: who has each CPU, and what the watched threads are doing.
 
+mod cpu;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punctual_model::CpuId;
 use rustc_hash::FxHashMap;
 
+use self::cpu::{Cpu, Nest};
+use super::account::Notes;
 use super::event::{Event, What};
-use super::history::{Change, History, Stretch};
-use super::thread::{Expiry, KEPT_NS, Thread, Wait};
+use super::history::{History, Stretch};
+use super::thread::{Expiry, KEPT_NS, ONE_FAULT, Thread, Wait};
 use super::who::{Name, Names, Tid, Who};
 
 /// Changes of all CPUs together that are kept.
@@ -23,69 +27,23 @@ const REMEMBERED: usize = 1 << 16;
 /// Names the functions of the kernel by their addresses.
 pub(super) type Symbols = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
-/// What an entry on the stack of interrupts ends with.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Nest {
-    Irq,
-    Vector,
-    Softirq,
-    Timer,
-}
-
-/// One CPU.
-#[derive(Debug)]
-struct Cpu {
-    /// The thread, or nobody, below all interrupts.
-    base: Who,
-    /// When it got the CPU.
-    since: u64,
-    /// Whether the scheduler took it from a real-time thread that was runnable still, for one of a lower class or nobody:
-    /// real-time throttling, or the server of ordinary threads. It lasts until a real-time thread has it again.
-    held: bool,
-    stack: Vec<(Nest, Who)>,
-    /// When it last went out of an idle state, while nobody has it.
-    idle_ended: Option<u64>,
-    history: History,
-}
-
-impl Cpu {
-    fn top(&self) -> Who {
-        self.stack.last().map_or(self.base, |(_, who)| *who)
-    }
-
-    /// Notes who has it from `time` on, after a change.
-    fn note(&mut self, time: u64, left_ready: bool) {
-        let since = if self.stack.is_empty() {
-            self.since
-        } else {
-            time
-        };
-        self.history.now(Change {
-            time,
-            who: self.top(),
-            since,
-            left_ready,
-            held: self.held,
-        });
-    }
-
-    fn is_idle(&self) -> bool {
-        matches!(self.base, Who::Idle { .. })
-    }
-}
-
 /// The functions of timers that a thread waits for: a sleep, a time-out, a descriptor, a signal. The scheduler sets its own
 /// ones on the time of whichever thread has the CPU.
-const WAITED_FOR: [&str; 5] = [
+const WAITED_FOR: [&str; 6] = [
     "hrtimer_wakeup",
     "timerfd_tmrproc",
     "posix_timer_fn",
     "it_real_fn",
     "alarmtimer_fired",
+    // Of the timerlat tracer's own threads.
+    "timerlat_irq",
 ];
 
 /// A clock that is this much off what it was has been set, and not only been adjusted, in ns.
 const CLOCK_SET: u128 = 1_000_000;
+
+/// Real-time threads that wait for one CPU and are remembered, at most.
+const WAITING: usize = 64;
 
 /// Interrupts within interrupts, at most: a trace that lost records could nest them without end.
 const NESTED: usize = 16;
@@ -121,6 +79,10 @@ pub(super) struct Replay {
     pub(super) unwatched: u64,
     /// Who sent each process a signal that stops it, the last time.
     stoppers: FxHashMap<Tid, Who>,
+    /// What the timerlat tracer said.
+    pub(super) notes: Notes,
+    /// Time that a page fault alone is taken to last, in ns.
+    pub(super) fault_ns: u64,
 }
 
 impl std::fmt::Debug for Replay {
@@ -152,6 +114,8 @@ impl Replay {
             limit,
             unwatched: 0,
             stoppers: FxHashMap::default(),
+            notes: Notes::default(),
+            fault_ns: ONE_FAULT,
         }
     }
 
@@ -166,6 +130,14 @@ impl Replay {
         self.adopt(tid, process, name);
     }
 
+    /// Watches a thread of the kernel, which makes no system calls.
+    pub(super) fn watch_in_kernel(&mut self, tid: Tid, name: &[u8]) {
+        self.watch(tid, tid, name);
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.in_kernel = true;
+        }
+    }
+
     fn adopt(&mut self, tid: Tid, process: Tid, name: Name) {
         if self.threads.contains_key(&tid) {
             return;
@@ -175,8 +147,9 @@ impl Replay {
             return;
         }
         let (name, prio) = self.seen.get(&tid).copied().unwrap_or((name, 120));
-        self.threads
-            .insert(tid, Thread::new(tid, process, name, prio));
+        let mut thread = Thread::new(tid, process, name, prio);
+        thread.fault_ns = self.fault_ns;
+        self.threads.insert(tid, thread);
     }
 
     /// Returns who had `cpu` from `from` to `to`.
@@ -217,8 +190,9 @@ impl Replay {
             what,
         } = *event;
         self.now = time;
-        // Who is at a place had the CPU, which says nothing of now: it is on its way to sleep.
-        if !matches!(what, What::Stack { .. }) {
+        // Who is at a place had the CPU, which says nothing of now: it is on its way to sleep. What the tracer says of a thread it may
+        // say after that one has lost the CPU.
+        if !matches!(what, What::Stack { .. } | What::Note(_)) {
             self.meet(time, cpu, pid);
         }
         match what {
@@ -253,8 +227,14 @@ impl Replay {
                 }
                 self.seen.remove(&tid);
                 self.works.remove(&tid);
+                self.cpus
+                    .values_mut()
+                    .for_each(|of| of.no_longer_waits(tid));
             }
             What::Migrated { tid, to } => {
+                self.cpus
+                    .values_mut()
+                    .for_each(|of| of.no_longer_waits(tid));
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.moves(time, to);
                 }
@@ -302,9 +282,12 @@ impl Replay {
                     thread.enters(time, Wait::of(call, args));
                 }
             }
-            What::Exit => {
+            What::Exit { anew } => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
-                    thread.leaves(time);
+                    match anew {
+                        true => thread.is_interrupted(time),
+                        false => thread.leaves(time),
+                    }
                 }
             }
             What::Fault => {
@@ -322,6 +305,7 @@ impl Replay {
                     thread.is_at(time, site);
                 }
             }
+            What::Note(note) => self.notes.add(time, cpu, note),
             What::WorkStart { function } => {
                 let function = self.function(function);
                 let text = format!("{} (kernel worker)", self.names.text(function));
@@ -350,6 +334,7 @@ impl Replay {
         for cpu in self.cpus.values_mut() {
             cpu.history.forget_before(old);
         }
+        self.notes.forget_before(old);
     }
 
     fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
@@ -358,6 +343,7 @@ impl Replay {
             base: Who::Unknown,
             since: 0,
             held: false,
+            waiting: Vec::new(),
             stack: Vec::new(),
             idle_ended: None,
             history: History::new(limit),
@@ -414,6 +400,7 @@ impl Replay {
         let at = ready.map_or(at, |span| at.max(span.from)).min(time);
         let of = self.cpu(cpu);
         (of.base, of.since, of.idle_ended) = (task, at, None);
+        of.no_longer_waits(pid);
         of.note(at, false);
         self.inferred += 1;
         if let Some(left) = self
@@ -436,9 +423,14 @@ impl Replay {
         let task = self.task(next);
         let of = self.cpu(cpu);
         let left_ready = prev != 0 && prev_state & 0xff == 0;
+        of.no_longer_waits(next);
+        if left_ready && is_real_time(of.base) && of.waiting.len() < WAITING {
+            of.waiting.push(prev);
+        }
         of.held = match (is_real_time(of.base), is_real_time(task)) {
             (_, true) => false,
-            (true, false) => left_ready,
+            // Where it is the one before that went to sleep, another may be kept from running.
+            (true, false) => !of.waiting.is_empty(),
             (false, false) => of.held,
         };
         (of.base, of.since, of.idle_ended) = (task, time, None);
@@ -448,7 +440,7 @@ impl Replay {
         let calls = self.calls;
         if let Some(thread) = self.threads.get_mut(&prev) {
             let stopper = self.stoppers.get(&thread.process).copied();
-            thread.stops(time, cpu, prev_state, calls, stopper);
+            thread.stops(time, cpu, prev_state, calls && !thread.in_kernel, stopper);
         }
         self.runs(time, cpu, next);
     }

@@ -10,6 +10,7 @@ use punctual_model::{
     Better, Check, Figure, Finding, Gathered as _, Nanos, Ordered as _, Policy, Series,
 };
 
+use super::account::Apart;
 use super::basis::Basis;
 use super::cycle::{Cause, Phase};
 use super::source::Source;
@@ -227,6 +228,14 @@ impl Watcher {
             let detail = format!("this kernel does not tell {unknown}");
             Finding::observed("no-event", detail)
         }));
+        let mut apart = Apart::default();
+        self.shown()
+            .for_each(|(.., tally)| apart.merge(&tally.apart));
+        findings.extend(
+            apart
+                .says()
+                .map(|says| Finding::observed("timerlat-account", says)),
+        );
         let is_outside = |(cause, spent): (&Cause, &tally::Spent)| {
             matches!(cause, Cause::Outside | Cause::Unknown).then_some(spent.total)
         };

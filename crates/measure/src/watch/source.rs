@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use punctual_model::{Better, CpuSet, Figure, Nanos};
+use punctual_sys::pages::{HugePages, Pages};
 use punctual_sys::tracefs::{Guard, Tracefs, TracefsError, Uprobe};
 use punctual_sys::{SysRoot, clock, thread};
 
@@ -31,6 +32,22 @@ const OWN_BUFFER_KIB: u32 = 2 * 1_024;
 const COST_PAIRS: u32 = 9;
 const COST_CALLS: u32 = 2_000;
 
+/// Pages that are touched each time that the cost of a fault is measured, and numbers on a page.
+const COST_PAGES: usize = 64;
+const ON_A_PAGE: usize = 512;
+
+const FAULT: &str = "exceptions/page_fault_user";
+
+/// Returns how long a page takes that is touched for the first time, in ns.
+fn faults_take() -> Option<u64> {
+    let mut pages = Pages::<u64>::map(COST_PAGES * ON_A_PAGE, HugePages::Refuse).ok()?;
+    let begun = clock::monotonic();
+    let numbers = pages.numbers_mut::<u64>().iter_mut();
+    numbers.step_by(ON_A_PAGE).for_each(|n| *n = 1);
+    std::hint::black_box(&mut pages);
+    Some(clock::monotonic().since(begun).get() / COST_PAGES as u64)
+}
+
 /// Time after which an event is in the buffers, in ns: it gets its time before it is put there.
 const ON_ITS_WAY: u64 = 200_000;
 
@@ -52,29 +69,36 @@ pub(super) struct Source {
     waiting: VecDeque<Event>,
     /// What one event costs the thread that it happens to.
     pub(super) cost: Option<Figure>,
+    /// How long a page fault of ours took, in ns.
+    pub(super) fault_ns: Option<u64>,
     /// Buffer of each CPU for what all threads do, in KiB.
     kib: u32,
 }
 
 impl Source {
     /// Makes the instances, with buffers of `kib` a CPU where that is asked for. Nothing is recorded yet.
-    /// Where a cycle ends at a function, that is at `probe`.
+    /// Where a cycle ends at a function, that is at `probe`. `timerlat`: that tracer runs, and what it says is recorded too.
     pub(super) fn new(
         sys: &SysRoot,
         kib: Option<u32>,
         probe: Option<&Place>,
         taken: Taken,
+        timerlat: bool,
     ) -> Result<Self, MeasureError> {
         let tracefs = Tracefs::open(sys)?;
         let cpus = trace::cpus(sys)?;
-        let mut decoder = Decoder::of(&tracefs, |wanted| !wanted.is_for_devices())?;
+        let mut decoder = Decoder::of(&tracefs, |wanted| {
+            !wanted.is_for_devices() && (timerlat || !wanted.is_of_timerlat())
+        })?;
         let name = instance_name(sys);
         let usual = trace::buffer_kib(BUFFER_KIB, &cpus);
         let [all_kib, own_kib] = match kib {
             Some(kib) => [kib; 2],
             None => [usual, OWN_BUFFER_KIB.min(usual)],
         };
-        let all = Reader::new(&tracefs, &name, &cpus, all_kib)?;
+        // Another instance has the tracer already, and this one gets what it writes.
+        let tracer = timerlat.then_some("timerlat");
+        let all = Reader::with_tracer(&tracefs, &name, tracer, &cpus, all_kib)?;
         let watched = format!("{name}+watched");
         let own = Reader::new(&tracefs, &watched, &cpus, own_kib)?;
         let of_stacks = format!("{name}+stacks");
@@ -103,11 +127,15 @@ impl Source {
             _tracefs: tracefs,
             waiting: VecDeque::new(),
             cost: None,
+            fault_ns: None,
             kib: all_kib,
         };
         source.set_up()?;
         if source.decoder.has("raw_syscalls/sys_exit") {
             source.cost = Some(source.measure_cost()?);
+        }
+        if source.decoder.has(FAULT) {
+            source.fault_ns = source.measure_fault()?;
         }
         Ok(source)
     }
@@ -194,13 +222,37 @@ impl Source {
         Ok(())
     }
 
+    /// Measures how long a page fault takes that is recorded: of ours, one page after the other.
+    fn measure_fault(&self) -> Result<Option<u64>, MeasureError> {
+        self.follow(&[thread::Tid::current().get()])?;
+        self.switch_faults(true)?;
+        let times = (0..COST_PAIRS).map_while(|_| faults_take());
+        let mut times: Vec<u64> = times.collect();
+        self.switch_faults(false)?;
+        times.sort_unstable();
+        Ok(times.get(times.len() / 2).copied())
+    }
+
+    fn switch_faults(&self, on: bool) -> Result<(), MeasureError> {
+        self.own.switch(FAULT, on)?;
+        match &self.stacks {
+            Some(stacks) => stacks.switch(|event| event == FAULT, on),
+            None => Ok(()),
+        }
+    }
+
     /// Ends recording.
     pub(super) fn stop(&self) -> Result<(), MeasureError> {
+        // At once: to switch each event off takes a while.
+        for instance in [&self.all, &self.own] {
+            instance.write("tracing_on", "0")?;
+        }
         self.switch(false)
     }
 
     fn switch(&self, on: bool) -> Result<(), MeasureError> {
-        for wanted in self.decoder.chosen() {
+        let switched = self.decoder.chosen().iter();
+        for wanted in switched.filter(|wanted| wanted.is_switched()) {
             let instance = match wanted.of {
                 Of::All => &self.all,
                 Of::Watched => &self.own,

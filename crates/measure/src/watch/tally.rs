@@ -11,12 +11,13 @@ use punctual_model::{CpuId, Ordered as _, Policy, SeriesProgress};
 use punctual_stats::{Accumulator, Keep};
 use rustc_hash::FxHashMap;
 
+use super::account::Apart;
 use super::basis::Basis;
 use super::cycle::{Cause, Cycle, Phase, Piece};
 use super::replay::Replay;
 use super::stacks::Site;
 use super::who::{Tid, Who};
-use super::words;
+use super::{account, words};
 use crate::figures;
 
 /// Long cycles of a thread of which each cause is kept: more than one in a hundred of ten minutes of cycles of 1 ms.
@@ -103,6 +104,8 @@ pub(super) struct Tally {
     /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
     pub(super) unclear: u64,
     longest: BinaryHeap<Reverse<Long>>,
+    /// How far our account is from that of the kernel's tracer, where that runs.
+    pub(super) apart: Apart,
     worst: Vec<(Long, WorstCycle)>,
     pub(super) last_cpu: CpuId,
 }
@@ -126,6 +129,7 @@ impl Tally {
             spent: FxHashMap::default(),
             unclear: 0,
             longest: BinaryHeap::new(),
+            apart: Apart::default(),
             worst: Vec::new(),
             last_cpu: 0,
         }
@@ -140,6 +144,9 @@ impl Tally {
         self.missed += u64::from(cycle.missed);
         self.events += u64::from(cycle.events);
         self.last_cpu = cycle.pieces.last().map_or(self.last_cpu, |piece| piece.cpu);
+        if let Some(account) = account::of(cycle, replay) {
+            self.apart.add(&account);
+        }
         let phases = cycle.phases();
         let step = self.steps.entry(step_of(response)).or_default();
         step.count += 1;
@@ -332,6 +339,7 @@ fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
         left_out: left_out.0,
         left_out_ns: left_out.1,
         cpus: lanes.collect(),
+        kernel: account::of(cycle, replay),
     }
 }
 

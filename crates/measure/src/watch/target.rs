@@ -25,6 +25,8 @@ pub enum Target {
     Process(u32),
     /// All processes that call themselves this.
     Named(String),
+    /// The threads of the kernel's timerlat tracer, which runs already.
+    Timerlat(Vec<Tid>),
 }
 
 /// How long a program that was started has to end when it is asked to, and once more when it is killed: one that waits
@@ -65,6 +67,7 @@ pub(super) fn threads_of(sys: &SysRoot, target: &Target) -> Result<Vec<Present>,
             }
             named
         }
+        Target::Timerlat(tids) => tids.iter().map(|tid| tid.unsigned_abs()).collect(),
     };
     let mut threads = Vec::new();
     for pid in &processes {

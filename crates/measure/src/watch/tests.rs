@@ -4,6 +4,7 @@
 //! Threads whose late cycles are known, from made-up traces: what the machine that runs the tests does has no part in it.
 
 mod culprits;
+mod timerlat;
 mod traces;
 
 use std::sync::Arc;
@@ -149,7 +150,7 @@ impl Trace {
     /// The loop has the CPU and is back from its sleep.
     fn run(&mut self, time: u64, state: u32) {
         self.switch(time, state, LOOP, FIFO_80, "loop");
-        self.at(time + 100, What::Exit);
+        self.at(time + 100, What::Exit { anew: false });
     }
 
     /// Has the threads of these names watched, or all where there is none.

@@ -173,6 +173,8 @@ struct Call {
     at: u64,
     blocked: bool,
     woken: Option<u64>,
+    /// When a signal interrupted it, until it is known whether it is made anew.
+    interrupted: Option<u64>,
 }
 
 /// One watched thread.
@@ -185,6 +187,8 @@ pub(super) struct Thread {
     /// As the scheduler counts; see [`Who::Task`].
     pub(super) prio: i16,
     pub(super) ended: bool,
+    /// Whether it is one of the kernel, which makes no system calls: each sleep is a wait.
+    pub(super) in_kernel: bool,
     spans: VecDeque<Span>,
     call: Option<Call>,
     faulted: bool,
@@ -205,6 +209,8 @@ pub(super) struct Thread {
     /// How often each system call was made, and page faults.
     pub(super) calls: BTreeMap<i64, u64>,
     pub(super) faults: u64,
+    /// Time that a fault alone is taken to last, in ns.
+    pub(super) fault_ns: u64,
     pub(super) migrations: u64,
 }
 
@@ -216,6 +222,7 @@ impl Thread {
             name,
             prio,
             ended: false,
+            in_kernel: false,
             spans: VecDeque::new(),
             call: None,
             faulted: false,
@@ -229,6 +236,7 @@ impl Thread {
             clock_off: None,
             calls: BTreeMap::new(),
             faults: 0,
+            fault_ns: ONE_FAULT,
             migrations: 0,
         }
     }
@@ -365,6 +373,15 @@ impl Thread {
 
     /// It calls the kernel.
     pub(super) fn enters(&mut self, time: u64, wait: Wait) {
+        if let Some(call) = &mut self.call
+            && let Some(at) = call.interrupted.take()
+        {
+            // The same call again, or what stands for one that knows how far it was: the wait goes on.
+            if wait == call.wait || calls::name(wait.call) == Some("restart_syscall") {
+                return;
+            }
+            self.leaves(at);
+        }
         *self.calls.entry(wait.call).or_default() += 1;
         self.faulted = false;
         if wait.is_sleep() {
@@ -376,6 +393,7 @@ impl Thread {
             at: time,
             blocked: false,
             woken: None,
+            interrupted: None,
         });
     }
 
@@ -409,6 +427,14 @@ impl Thread {
         let near = near.take_while(|(at, _)| *at <= time.saturating_add(APART));
         let nearest = near.min_by_key(|(at, _)| at.abs_diff(time))?;
         Some(nearest.1).filter(|site| !site.is_unknown())
+    }
+
+    /// A signal has it come back from the kernel before its call is done.
+    pub(super) fn is_interrupted(&mut self, time: u64) {
+        match &mut self.call {
+            Some(call) => call.interrupted = Some(time),
+            None => self.leaves(time),
+        }
     }
 
     /// It is back from the kernel.
@@ -508,9 +534,10 @@ impl Thread {
             .peekable();
         while let Some(time) = times.next() {
             let next = times.peek().map_or(to, |next| **next);
-            let end = match next - time <= FAULT_AFTER_FAULT {
+            let after_fault = FAULT_AFTER_FAULT.max(2 * self.fault_ns);
+            let end = match next - time <= after_fault {
                 true => next,
-                false => next.min(time + ONE_FAULT),
+                false => next.min(time + self.fault_ns),
             };
             if at < *time {
                 work.push((at, *time, Own::Code));
@@ -538,8 +565,8 @@ const FAULT_AFTER_FAULT: u64 = 20_000;
 /// How far apart the times are that two instances give to one event, in ns, at most.
 const APART: u64 = 10_000;
 
-/// Time that a fault alone is taken to last, in ns.
-const ONE_FAULT: u64 = 1_000;
+/// Time that a fault alone is taken to last at least, in ns.
+pub(super) const ONE_FAULT: u64 = 1_000;
 
 /// Keeps one more, and of the older ones those that a cycle can still reach.
 fn keep<T>(all: &mut VecDeque<T>, one: T, time: impl Fn(&T) -> u64) {

@@ -90,6 +90,10 @@ pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError>
             interrupts::run(&args.irq, args.buffer, frame)
         });
     }
+    if args.common.explain && args.source == IrqMethodArg::Events {
+        let error = "--explain: irq records the kernel's events itself with --source events";
+        return Err(CliError::usage(error));
+    }
     args.pace.at_least(Nanos::from_micros(10))?;
     let asked = Request::of("irq")
         .samples(&args.sampling)
@@ -101,6 +105,12 @@ pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError>
             IrqMethodArg::Timerlat => IrqMethod::Timerlat,
             IrqMethodArg::Events => IrqMethod::Events,
         },
+        explain: args.common.explain,
     };
-    request::run(home, &args.common, asked, |frame| irq::run(irq, frame))
+    // It is the tracer's threads that are watched, not ours.
+    let common = CommonArgs {
+        explain: false,
+        ..args.common.clone()
+    };
+    request::run(home, &common, asked, |frame| irq::run(irq, frame))
 }

@@ -119,7 +119,7 @@ impl Request {
 }
 
 /// Instruments that need the kernel's events for what they measure.
-const RECORDS_ITSELF: [&str; 3] = ["irq", "interrupts", "watch"];
+const RECORDS_ITSELF: [&str; 2] = ["interrupts", "watch"];
 
 /// Measures, records, and prints, with `instrument` in the middle.
 pub(super) fn run(

@@ -369,10 +369,15 @@ fn our_own_threads_are_explained_and_a_run_that_was_not_watched_says_so() {
         .error(2, &["were not watched"])
         .hinted();
     home.run(["explain", "nobody"]).error(2, &["nobody"]);
-    home.run("measure irq --explain".split(' '))
+    home.run("measure irq --explain --source events".split(' '))
         .error(2, &["--explain", "irq records the kernel's events itself"]);
     if !machine::root() {
         return machine::skip("--explain", "tracing needs root");
+    }
+    let tracers = machine::read(Path::new("/sys/kernel/tracing/available_tracers"));
+    if tracers.is_some_and(|tracers| !tracers.contains("timerlat")) {
+        home.run("measure irq --explain --duration 100ms".split(' '))
+            .error(2, &["--explain", "no timerlat tracer"]);
     }
     let record = home
         .run(format!("{quick} --explain --name why").split(' '))

@@ -7,7 +7,7 @@ mod pictures;
 
 use std::cmp::Reverse;
 
-use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
+use punctual_model::watch::{CyclePiece, KernelAccount, Watched, WatchedThread, WorstCycle};
 use punctual_model::{Nanos, Ordered as _, RunRecord};
 
 use super::answer;
@@ -326,10 +326,13 @@ fn worst(ids: &mut Ids, picture: &pictures::Of<'_>, is_first: bool) -> Vec<Block
     for (place, cycle) in thread.worst.iter().take(WORST).enumerate() {
         let chart = Box::new(Drawing::Chart(picture.cycle(ids, cycle)));
         let block = Block::Drawing(chart, Some(one_cycle(thread, cycle, of)));
+        let account = cycle.kernel.as_ref();
+        let account = account.map(|account| Block::Table(by_timerlat(thread, cycle, account, of)));
+        let both = std::iter::once(block).chain(account);
         if is_first && place == 0 {
-            blocks.push(block);
+            blocks.extend(both);
         } else {
-            folded.push(block);
+            folded.extend(both);
         }
     }
     if !folded.is_empty() {
@@ -360,6 +363,52 @@ fn one_cycle(thread: &WatchedThread, cycle: &WorstCycle, of: &str) -> Table {
         ]);
     }
     table
+}
+
+/// What the kernel's tracer says of a cycle, and what follows from the other events.
+fn by_timerlat(
+    thread: &WatchedThread,
+    cycle: &WorstCycle,
+    account: &KernelAccount,
+    of: &str,
+) -> Table {
+    let mut table = Table::new(
+        format!(
+            "Cycle {} of {}{of} by the kernel's timerlat tracer, and by the other events, in µs",
+            cycle.number, thread.name
+        ),
+        &["<Time", "Timerlat", "Events", "Difference", "?<Of whom"],
+    );
+    for part in &account.parts {
+        #[expect(clippy::cast_precision_loss, reason = "times within days")]
+        let differs = part.kernel_ns as f64 - part.ours_ns as f64;
+        table.rows.push(vec![
+            part_words(&part.part).to_owned(),
+            micros(part.kernel_ns as f64),
+            micros(part.ours_ns as f64),
+            micros(differs),
+            part.names.join(", "),
+        ]);
+    }
+    table.notes.push(
+        "Interrupts, soft interrupts and threads: from the beginning of the timer's interrupt until the thread ran. The tracer's \
+         thread reads its clock after the switch to it, at which the events end."
+            .to_owned(),
+    );
+    table
+}
+
+/// Says a part of the tracer's account.
+fn part_words(part: &str) -> &str {
+    match part {
+        "irq-latency" => "Timer's interrupt late",
+        "interrupts" => "Interrupts",
+        "soft-interrupts" => "Soft interrupts",
+        "threads" => "Other threads",
+        "idle" => "Idle thread",
+        "thread-latency" => "Thread late, in all",
+        part => part,
+    }
 }
 
 /// Joins the shortest stretches to what is before them, until a table holds them.

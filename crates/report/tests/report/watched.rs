@@ -52,6 +52,7 @@ fn cycle(release_ns: u64, cpus: u32) -> WorstCycle {
         left_out: 7,
         left_out_ns: 700,
         cpus: (0..cpus).map(lane).collect(),
+        kernel: None,
     }
 }
 

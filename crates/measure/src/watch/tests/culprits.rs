@@ -177,7 +177,7 @@ fn who_keeps_the_holder_of_a_lock_from_running_is_the_culprit() {
         trace.switch(release + 1_500 * US, SLEEPS, HOLDER, FIFO_10, "holder");
         trace.wake(release + 1_600 * US, LOOP, FIFO_80, "loop");
         trace.switch(release + 1_601 * US, READY, LOOP, FIFO_80, "loop");
-        trace.at(release + 1_602 * US, What::Exit);
+        trace.at(release + 1_602 * US, What::Exit { anew: false });
         release + 1_700 * US
     });
     let thread = trace.watched();
@@ -393,14 +393,67 @@ fn a_holder_that_waits_for_the_lock_of_another_is_not_the_last_of_the_chain() {
         };
         trace.on_cpu(1, release + 1_500 * US, LAST, waking);
         trace.switch(release + 1_501 * US, 0, HOLDER, FIFO_10, "holder");
-        trace.at(release + 1_502 * US, What::Exit);
+        trace.at(release + 1_502 * US, What::Exit { anew: false });
         trace.wake(release + 1_520 * US, LOOP, FIFO_80, "loop");
         trace.switch(release + 1_521 * US, READY, LOOP, FIFO_80, "loop");
-        trace.at(release + 1_522 * US, What::Exit);
+        trace.at(release + 1_522 * US, What::Exit { anew: false });
         release + 1_600 * US
     });
     let thread = trace.watched();
     let (kind, what, saved) = first(&thread);
     assert_eq!((kind, saved), ("lock", 1), "{:#?}", thread.culprits);
     assert!(what.starts_with("last ("), "{what}");
+}
+
+#[test]
+fn a_sleep_that_a_signal_interrupts_and_the_kernel_makes_anew_is_one_wait() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        let stop = What::Signal {
+            signal: 19,
+            tid: LOOP,
+        };
+        // Stopped while it sleeps, and until long after its release.
+        trace.on = OTHER;
+        trace.at(release - 500 * US, stop);
+        trace.wake(release - 499 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release - 498 * US, READY, LOOP, FIFO_80, "loop");
+        trace.at(release - 497 * US, What::Exit { anew: true });
+        trace.switch(release - 496 * US, STOPPED, IDLE, NICE_0, "swapper/0");
+        trace.on = OTHER;
+        trace.wake(release + 1_500 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release + 1_501 * US, READY, LOOP, FIFO_80, "loop");
+        let args = [1, 1, 0];
+        trace.at(release + 1_502 * US, What::Enter { call: SLEEP, args });
+        let timer = What::TimerStart {
+            timer: 0xf00,
+            function: 7,
+            soft: release,
+            hard: release,
+        };
+        trace.at(release + 1_503 * US, timer);
+        trace.expire(release + 1_504 * US);
+        trace.at(release + 1_506 * US, What::Exit { anew: false });
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    assert_eq!((thread.cycles, thread.late.count), (99, 1));
+    assert_eq!(first(&thread).0, "stopped", "{:#?}", thread.culprits);
+}
+
+#[test]
+fn a_cpu_on_which_the_scheduler_keeps_another_real_time_thread_waiting_is_held_back_too() {
+    const HOG: Tid = 400;
+    let mut trace = Trace::new();
+    let hog = (HOG, FIFO_10, "hog");
+    with_strike(&mut trace, hog, |trace, release| {
+        // The budget is used up while the loop sleeps: an ordinary thread gets the CPU, and the hog does not.
+        trace.switch(release - 300 * US, READY, LOOP, FIFO_80, "loop");
+        trace.switch(release - 290 * US, SLEEPS, OTHER, NICE_0, "writer");
+        trace.expire(release + US);
+        trace.run(release + 1_500 * US, READY);
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    assert_eq!(first(&thread).0, "throttling", "{:#?}", thread.culprits);
 }

@@ -133,3 +133,23 @@ fn a_timer_whose_function_the_kernel_does_not_name_is_what_its_thread_waits_for(
     assert_eq!((thread.cycles, thread.timed_releases), (99, 99));
     assert!(thread.culprits.is_empty(), "{:#?}", thread.culprits);
 }
+
+#[test]
+fn a_thread_that_ended_is_settled_while_its_past_is_known() {
+    let mut trace = Trace::new();
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let mut at = PERIOD - 100 * US;
+    for cycle in 1..=8_u64 {
+        let release = cycle * PERIOD;
+        trace.sleep(at, release, NOBODY);
+        at = normal(&mut trace, release, NOBODY);
+    }
+    trace.at(at, What::Exited { tid: LOOP });
+    trace.switch(at + 10, SLEEPS, OTHER, NICE_0, "other");
+    // Others go on for longer than the past is kept.
+    for n in 1..60 {
+        trace.switch(at + n * 100_000 * US, READY, OTHER, NICE_0, "other");
+    }
+    let thread = trace.watched();
+    assert_eq!(thread.cycles, 7);
+}
