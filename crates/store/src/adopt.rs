@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use punctual_model::json;
 use serde_json::Value;
 
 use crate::archive::is_run_file;
@@ -128,7 +129,9 @@ fn keeps_all(
         source,
     };
     let original: Value = serde_json::from_slice(text).map_err(damaged)?;
-    let kept = serde_json::to_value(record).map_err(damaged)?;
+    // By way of text, as records are written anyway: what makes values of them directly would be compiled for this alone.
+    let kept = json::line(record).and_then(|line| serde_json::from_slice(&line));
+    let kept = kept.map_err(damaged)?;
     match lost(&original, &kept) {
         None => Ok(()),
         Some(key) => Err(AdoptError::Unknown {

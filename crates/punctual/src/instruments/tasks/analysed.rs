@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_model::tasks::{CriticalSection, TaskPolicy, TaskSet, TasksPlan};
-use punctual_model::{CpuSet, Nanos};
+use punctual_model::{CpuSet, Nanos, json};
 use punctual_sys::SysRoot;
 use punctual_tasks::{Limits, check, critical_instant};
 
@@ -59,8 +59,9 @@ pub(crate) fn for_guest(
         ..Limits::usual(count)
     };
     let found = plan(&set, not_understood, all, &limits);
-    let json = serde_json::to_string(&found)
+    let json = json::line(&found)
         .map_err(|err| CliError::failed_to("give the set to the guest").because(err))?;
+    let json = String::from_utf8_lossy(&json).into_owned();
     if json.len() > GUEST_LIMIT {
         let tasks = set.tasks.len();
         return Err(CliError::usage(format!(
