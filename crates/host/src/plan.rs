@@ -16,7 +16,7 @@ mod settings;
 mod threads;
 
 use punctual_model::{
-    Codec, CpuSet, KnobNote, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped, Target,
+    Codec, CpuSet, KnobNote, Ordered as _, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped, Target,
 };
 
 use crate::knob::{Knob, KnobKind, Part, Survey, find};
@@ -101,7 +101,7 @@ pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result
     planner
         .plan
         .steps
-        .sort_by_cached_key(|step| (phase(step), find(&step.knob).is_some_and(led)));
+        .order_by_key(|step| (phase(step), find(&step.knob).is_some_and(led)));
     planner.guards();
     planner.safety();
     planner.notes();

@@ -9,7 +9,7 @@ mod levels;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_model::Nanos;
+use punctual_model::{Gathered as _, Nanos};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -392,7 +392,7 @@ impl Reader<'_> {
                     .env
                     .iter()
                     .map(|(k, v)| (k.clone(), v.text()))
-                    .collect(),
+                    .into_map(),
             });
         }
         Ok(all)

@@ -53,7 +53,7 @@ impl Conditions {
             frequency: cpus
                 .iter()
                 .filter_map(|cpu| Some((cpu, frequency(sys, cpu)?)))
-                .collect(),
+                .into_map(),
             clocksource: sys
                 .read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
                 .ok(),

@@ -9,6 +9,7 @@ use crate::audsley::{Order, order};
 use crate::blocking::Sections;
 use crate::check::work;
 use crate::work::{Effort, Work};
+use punctual_model::Ordered as _;
 
 /// The priority of the first task that names none, where no task names one: below those that kernel threads have.
 const FIRST: u8 = 80;
@@ -27,7 +28,7 @@ pub(crate) fn give(set: &mut TaskSet, unordered: &[usize]) {
             (set.tasks[*at].deadline_ns - set.tasks[*at].jitter_ns, *at)
         }
     };
-    ordered.sort_by_key(key);
+    ordered.order_by_key(key);
     if set.order == PriorityOrder::Optimal {
         ordered = optimal(set, ordered);
     }

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Clock, Nanos, Ordered as _};
+use punctual_model::{Clock, Gathered as _, Nanos, Ordered as _};
 use punctual_sys::proc::Stat;
 use punctual_sys::{SysRoot, clock, process};
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl Census {
             Some((pid, process))
         });
         Self {
-            processes: processes.collect(),
+            processes: processes.into_map(),
             started: started(&sys.read("/proc/stat").unwrap_or_default()),
             at_ns: clock::read(Clock::Monotonic).get(),
         }

@@ -159,7 +159,7 @@ fn read_back(sys: &SysRoot, cpus: &CpuSet) -> Policies {
     threads(sys, cpus)
         .into_iter()
         .filter_map(|(cpu, tid)| Some((cpu, sched::policy_of(tid).ok()?)))
-        .collect()
+        .into_map()
 }
 
 /// Finds the tracer's threads: `timerlat/N` on CPU N.

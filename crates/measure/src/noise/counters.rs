@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{CpuId, CpuSet};
+use punctual_model::{CpuId, CpuSet, Gathered as _};
 use punctual_sys::{SysRoot, msr};
 
 use crate::conditions::{self, Ticks};
@@ -44,7 +44,7 @@ impl Counters {
             interrupts,
             softirqs: table("/proc/softirqs"),
             ticks: conditions::ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
-            smi: cpus.iter().map(|cpu| (cpu, smi(cpu))).collect(),
+            smi: cpus.iter().map(|cpu| (cpu, smi(cpu))).into_map(),
         }
     }
 
@@ -67,10 +67,10 @@ impl Counters {
         });
         Deltas {
             interrupts: grown(&earlier.interrupts, &self.interrupts),
-            shootdowns: shootdowns.collect(),
+            shootdowns: shootdowns.into_map(),
             softirqs: grown(&earlier.softirqs, &self.softirqs),
-            stolen_ms: stolen.collect(),
-            smi: smi.collect(),
+            stolen_ms: stolen.into_map(),
+            smi: smi.into_map(),
         }
     }
 }
@@ -112,9 +112,9 @@ fn grown(before: &Table, after: &Table) -> Table {
             let grown = now.saturating_sub(was);
             (grown > 0).then(|| (source.clone(), grown))
         });
-        (*cpu, grown.collect())
+        (*cpu, grown.into_map())
     };
-    after.iter().map(of_cpu).collect()
+    after.iter().map(of_cpu).into_map()
 }
 
 /// Parses `/proc/interrupts` or `/proc/softirqs`: a heading that names the online CPUs, then a line

@@ -13,7 +13,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use punctual_model::{
-    Ended, Event, Nanos, PrecisionState, Progress, RunSpec, Sample, ThresholdHit,
+    Ended, Event, Nanos, Ordered as _, PrecisionState, Progress, RunSpec, Sample, ThresholdHit,
 };
 use punctual_stats::PSquare;
 use punctual_sys::clock;
@@ -232,7 +232,7 @@ impl Recorder {
         let hits = self.followers.iter().filter_map(Follower::hit);
         let sample = hits.min_by_key(|sample| sample.t_ns)?;
         let mut around: Vec<_> = self.followers.iter().flat_map(Follower::recent).collect();
-        around.sort_by_key(|sample| sample.t_ns);
+        around.order_by_key(|sample| sample.t_ns);
         Some(ThresholdHit {
             threshold_ns,
             sample,

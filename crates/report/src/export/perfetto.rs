@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use punctual_model::RunRecord;
 use punctual_model::watch::{LaneStretch, Watched, WatchedThread, WorstCycle};
+use punctual_model::{Ordered as _, RunRecord};
 use serde_json::{Value, json};
 
 /// Writes the longest cycles of every thread. Nothing is there before the start of the run.
@@ -101,7 +101,7 @@ impl Trace {
         let name = format!("{}, thread {}", thread.name, thread.tid);
         let process = self.process(&name);
         let mut cycles: Vec<&WorstCycle> = thread.worst.iter().collect();
-        cycles.sort_by_key(|cycle| cycle.release_ns);
+        cycles.order_by_key(|cycle| cycle.release_ns);
         // A cycle whose release passed while the one before went on begins before that ends: it has tracks of its own.
         let mut rows: Vec<(u64, Track, Track)> = Vec::new();
         for cycle in cycles {
@@ -192,13 +192,13 @@ fn joined(stretches: Vec<LaneStretch>) -> Vec<LaneStretch> {
         }
     }
     track.append(&mut gaps);
-    track.sort_by_key(|stretch| stretch.from_ns);
+    track.order_by_key(|stretch| stretch.from_ns);
     track
 }
 
 /// Lays stretches after each other. Of those that overlap the same one had the CPU: they are one stretch, cut differently.
 fn laid(mut stretches: Vec<LaneStretch>) -> Vec<LaneStretch> {
-    stretches.sort_by_key(|stretch| (stretch.from_ns, stretch.to_ns));
+    stretches.order_by_key(|stretch| (stretch.from_ns, stretch.to_ns));
     let mut track: Vec<LaneStretch> = Vec::with_capacity(stretches.len());
     for mut stretch in stretches {
         match track.last_mut() {

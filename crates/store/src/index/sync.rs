@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::row::{self, CREATE_INDEX, CREATE_TABLE};
 use super::{APPLICATION, Index, IndexError, SCHEMA_VERSION, Trouble, id_text};
+use punctual_model::Gathered as _;
 use punctual_sys::dir::Dir;
 
 use crate::list::{Names, read_run};
@@ -148,7 +149,7 @@ fn scan(runs: &Runs) -> Result<(Stamps, Vec<std::path::PathBuf>), IndexError> {
         let stamp = held.as_ref().map(|held| Stamp::of(&held.runs, id));
         (id_text(id), stamp.unwrap_or(Stamp::NONE))
     };
-    Ok((names.ids.into_iter().map(stamp).collect(), names.foreign))
+    Ok((names.ids.into_iter().map(stamp).into_map(), names.foreign))
 }
 
 fn indexed(connection: &Connection) -> rusqlite::Result<Stamps> {

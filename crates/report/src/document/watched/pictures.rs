@@ -299,7 +299,7 @@ impl Of<'_> {
 /// The CPUs that are drawn, in their order: those that the thread was on, and of the others the busiest.
 fn lanes(cycle: &WorstCycle) -> Vec<&CpuLane> {
     let mut lanes: Vec<&CpuLane> = cycle.cpus.iter().collect();
-    lanes.sort_by_cached_key(|lane| {
+    lanes.order_by_key(|lane| {
         let own = cycle.pieces.iter().any(|piece| piece.cpu == lane.cpu);
         let busy = lane.stretches.iter().filter(|s| s.kind != "idle");
         let busy: i64 = busy.map(|s| s.to_ns - s.from_ns).sum();
