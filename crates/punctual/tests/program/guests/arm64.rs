@@ -113,6 +113,48 @@ fn arm64_guests_have_the_phases_of_interrupts_that_their_kernel_can_show() {
     }
 }
 
+/// Twelve commits, each with the kernel that its tree would be built to; from the eighth on it is the one without PREEMPT_RT. Every step boots
+/// both kernels, so the verdict is that of a measurement.
+#[test]
+fn a_bisection_finds_the_commit_that_made_an_arm64_kernel_worse() {
+    let Some(arm64) = arm64() else { return };
+    let home = Home::aside();
+    let tree = home.dir().join("tree");
+    fs::create_dir(&tree).unwrap();
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(&tree);
+        command.args(["-c", "user.name=N", "-c", "user.email=n@example.org"]);
+        let output = command.args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    };
+    git(&["init", "-q"]);
+    for number in 1..=12 {
+        let image = if number < 8 { &arm64.rt } else { &arm64.stock };
+        let text = format!("{}\npatch {number}\n", image.display());
+        fs::write(tree.join("image"), text).unwrap();
+        git(&["add", "image"]);
+        git(&["commit", "-q", "-m", &format!("patch {number}")]);
+    }
+    let oracle = format!(
+        "\"$PUNCTUAL\" kernel latency-test \"good={}\" \"new=$(head -n 1 image)\" --load tmpfs --seeds 4 --samples 60 \
+         --baseline good --fail-on worse --quiet; case $? in 0) exit 0;; 3) exit 1;; *) exit 200;; esac",
+        arm64.rt.display()
+    );
+    let log = home.dir().join("log");
+    let mut command = home.command(["kernel", "bisect", "--good", "HEAD~11", "--bad", "HEAD"]);
+    command.args(["--oracle", &oracle, "--json", "--quiet", "--log"]);
+    command
+        .arg(&log)
+        .current_dir(&tree)
+        .env(AGENT, &arm64.agent);
+    let answer = finish(command);
+    let said = fs::read_to_string(&log).unwrap_or_default();
+    assert_eq!(answer.code(), 0, "{answer:?}\n{said}");
+    let report = answer.json();
+    assert_eq!(report["first_bad"]["subject"], "patch 8", "{said}");
+}
+
 /// As much of an arm64 kernel as says what it is.
 fn fake(home: &Home) -> PathBuf {
     let mut image = vec![0; 0x400];
