@@ -182,6 +182,8 @@ struct Watcher {
     /// Threads that had a cycle, in the order in which they had their first.
     order: Vec<Tid>,
     origin: u64,
+    /// Cycles that were released before are not part of the run.
+    from: u64,
     next_settling: u64,
     /// Every cycle, where that is asked for.
     table: Option<table::Table>,
@@ -273,6 +275,7 @@ impl Watcher {
             pending: BTreeMap::new(),
             order: Vec::new(),
             origin,
+            from: 0,
             next_settling: 0,
             table: watch.keep_cycles.then(table::Table::new),
             habits: None,
@@ -442,6 +445,9 @@ impl Watcher {
         let thread = self.replay.threads.get(&tid)?;
         let tally = self.tallies.get_mut(&tid)?;
         let cycle = cycle::take_apart(&self.replay, &self.exits, thread, tally.cycles, begin, end);
+        if cycle.release < self.from {
+            return None;
+        }
         if tally.cycles == 0 {
             self.order.push(tid);
         }

@@ -81,11 +81,12 @@ pub(super) fn run(
         false => None,
     };
     let mut trace = Trace::new(&cpus, frame.keep());
-    if explainer.is_some() {
+    if let Some(explainer) = &explainer {
         // The run begins when everything is there that takes part in it.
         trace.read(&mut pipe)?;
         trace = Trace::new(&cpus, frame.keep());
         frame.begin_now();
+        explainer.begin(frame.origin());
     }
     while !frame.is_over() {
         trace.look(frame, &mut pipe, interval, &before)?;

@@ -3,6 +3,8 @@
 
 //! Watching our own measuring threads while an instrument measures: why was that wake-up late?
 
+use std::fs::File;
+use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -24,9 +26,20 @@ const BUFFER_KIB: u32 = 16 * 1_024;
 /// Somebody who watches the measuring threads of this process.
 #[derive(Debug)]
 pub struct Beside {
-    /// Ends it, with the wake-up that ended the run.
-    stop: Sender<Option<Hit>>,
+    /// End recording where the run ends: the watcher may be seconds behind what it reads.
+    switches: Vec<File>,
+    /// Says where the run begins and ends.
+    tell: Sender<Told>,
     watcher: JoinHandle<Result<Explained, MeasureError>>,
+}
+
+/// Messages to the watcher.
+#[derive(Debug)]
+enum Told {
+    /// The run begins at this time; cycles before are not counted.
+    Begun(u64),
+    /// It is over. The wake-up that ended it, if one did.
+    Over(Option<Hit>),
 }
 
 #[derive(Debug)]
@@ -73,14 +86,26 @@ impl Beside {
             buffer_kib: Some(buffer_kib(2 * BUFFER_KIB, &trace::cpus(sys)?) / 2),
         };
         let keep = (Keep::default(), clock::monotonic().get());
-        let (watcher, source) = Watcher::begin(sys, watch, keep, None)?;
-        let (stop, stopped) = channel();
-        let work = move || attend(watcher, source, &stopped);
+        let begins_later = matches!(watch.target, Target::Timerlat(_));
+        let (mut watcher, source) = Watcher::begin(sys, watch, keep, None)?;
+        if begins_later {
+            watcher.from = u64::MAX;
+        }
+        let switches = source.switches()?;
+        let (tell, told) = channel();
+        let work = move || attend(watcher, source, &told);
         let thread = std::thread::Builder::new().name("punctual-watch".to_owned());
         Ok(Self {
-            stop,
+            switches,
+            tell,
             watcher: thread.spawn(work).map_err(MeasureError::Spawn)?,
         })
+    }
+
+    /// Says that the run begins only now: threads that went their way before had cycles that are none of it.
+    pub(crate) fn begin(&self, at: Nanos) {
+        // Of a watcher that failed `finish` tells.
+        drop(self.tell.send(Told::Begun(at.get())));
     }
 
     /// Ends watching, and adds to `found` what was seen. The run began at `origin`.
@@ -88,14 +113,19 @@ impl Beside {
     /// # Errors
     ///
     /// Fails where the trace could not be read.
-    pub fn finish(self, origin: Nanos, found: &mut Found) -> Result<(), MeasureError> {
+    pub fn finish(mut self, origin: Nanos, found: &mut Found) -> Result<(), MeasureError> {
         let hit = found.threshold.as_ref().map(|threshold| Hit {
             at: origin.get() + threshold.sample.t_ns,
             latency: threshold.sample.latency_ns,
             cpu: threshold.sample.cpu,
         });
+        // Closed, too: an instance with an open file cannot be removed.
+        for mut switch in self.switches.drain(..) {
+            // The watcher does it again, and says if it cannot be done.
+            drop(switch.write_all(b"0"));
+        }
         // If it failed, joining it returns the error.
-        let _ = self.stop.send(hit);
+        drop(self.tell.send(Told::Over(hit)));
         let explained = self.watcher.join();
         let explained = explained.map_err(|_| MeasureError::Defect { thread: 0 })??;
         found.checks.extend(explained.checks);
@@ -108,13 +138,14 @@ impl Beside {
 fn attend(
     mut watcher: Watcher,
     mut source: Source,
-    stop: &Receiver<Option<Hit>>,
+    told: &Receiver<Told>,
 ) -> Result<Explained, MeasureError> {
     let hit = loop {
-        match stop.recv_timeout(LOOK_EVERY) {
+        match told.recv_timeout(LOOK_EVERY) {
             Err(RecvTimeoutError::Timeout) => watcher.look(&mut source)?,
             Err(RecvTimeoutError::Disconnected) => break None,
-            Ok(hit) => break hit,
+            Ok(Told::Begun(at)) => watcher.from = at,
+            Ok(Told::Over(hit)) => break hit,
         }
     };
     // No option of these instruments makes the buffers larger.

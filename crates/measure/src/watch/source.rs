@@ -5,6 +5,7 @@
 //! beyond that.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::sync::Arc;
 
 use punctual_model::{Better, CpuSet, Figure, Nanos};
@@ -239,6 +240,13 @@ impl Source {
             Some(stacks) => stacks.switch(|event| event == FAULT, on),
             None => Ok(()),
         }
+    }
+
+    /// Returns files that end recording at once when `0` is written to them, by whoever knows first that it is over.
+    pub(super) fn switches(&self) -> Result<Vec<File>, MeasureError> {
+        let instances = [&self.all, &self.own].into_iter();
+        let files = instances.map(|reader| reader.instance().open_for_writing("tracing_on"));
+        Ok(files.collect::<Result<_, _>>().map_err(TracefsError::Use)?)
     }
 
     /// Ends recording.

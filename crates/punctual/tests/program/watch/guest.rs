@@ -239,7 +239,13 @@ fn in_virtual_time_the_timerlat_tracers_own_account_agrees_with_ours() {
             assert!(apart < 20_000, "{account:#}");
         }
         assert!(part("interrupts")["kernel_ns"].as_u64().unwrap() > 0);
+        // Wake-ups before the run began are none of it, and neither are those after.
+        let late = part("thread-latency")["kernel_ns"].as_u64();
+        assert!(late <= record["total"]["max_ns"].as_u64(), "{account:#}");
     }
+    let cycles = thread["cycles"].as_u64();
+    let samples = record["total"]["count"].as_u64();
+    assert!(cycles <= samples, "{cycles:?} of {samples:?} wake-ups");
     crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
     assert_eq!(record["watched"].to_string(), run()["watched"].to_string());
 }
