@@ -68,7 +68,12 @@ for triple in "$@"; do
     tar --create --directory "$scratch" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
         --format=ustar "$name" | gzip -9n >"$dist/$name.tar.gz"
     archives="$archives $name.tar.gz"
-    echo "$dist/$name.tar.gz: $(wc -c <"$dist/$name.tar.gz") bytes, the program in it $(wc -c <"$scratch/$name/bin/punctual")"
+    size=$(wc -c <"$scratch/$name/bin/punctual")
+    echo "$dist/$name.tar.gz: $(wc -c <"$dist/$name.tar.gz") bytes, the program in it $size"
+    [ "$size" -le 15000000 ] || {
+        echo "Error: $name: the program is larger than 15 MB" >&2
+        exit 1
+    }
 done
 # shellcheck disable=SC2086  # names without blanks
 (cd "$dist" && sha256sum $archives sbom.cdx.json | sort -k 2 >SHA256SUMS)
