@@ -3,7 +3,8 @@
 
 //! How JSON is written: on one line, or indented.
 //!
-//! Whoever writes JSON does it here: what is written is compiled once for each type, and not once more for each kind of output and layout.
+//! Records and results are written by these two functions, so that each type is compiled once, and not once more for each kind of output
+//! and layout.
 
 use std::io::{self, Write};
 

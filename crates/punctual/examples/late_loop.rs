@@ -469,7 +469,7 @@ impl Stage {
     }
 }
 
-/// Stops the process that started this one and continues it, so many times.
+/// Stops the parent process and continues it, `times` times.
 fn stop_parent(times: u64) {
     let parent = std::os::unix::process::parent_id();
     for _ in 0..times {
