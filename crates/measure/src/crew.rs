@@ -4,15 +4,16 @@
 //! Threads of an instrument: each is bound, has its policy, is read back, and starts with all others.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, OnceLock};
-use std::thread::{Builder, JoinHandle, Thread};
+use std::thread::{Builder, JoinHandle};
 
 use punctual_model::{CpuSet, Nanos, Ordered as _, Policy};
 use punctual_sys::thread::{self, Tid, Usage};
 use punctual_sys::{clock, sched};
 
 use crate::error::MeasureError;
+use crate::ends::{End, Ends};
 use crate::gate::{Gate, Start};
 
 /// Stack of a thread of an instrument. It may be locked in memory, so it is small.
@@ -47,8 +48,7 @@ impl Post {
 #[derive(Debug)]
 pub struct Crew<T> {
     gate: Arc<Gate>,
-    /// Woken by each thread that is done.
-    waker: Arc<OnceLock<Thread>>,
+    ends: Arc<Ends>,
     members: Vec<Member<T>>,
 }
 
@@ -171,9 +171,9 @@ impl<T: Send + 'static> Crew<T> {
         W: FnOnce(Start) -> (T, D),
     {
         let gate = Arc::<Gate>::default();
-        let waker = Arc::<OnceLock<Thread>>::default();
+        let ends = Arc::<Ends>::default();
         let mut started = Vec::new();
-        let result = start_all(stack, works, &gate, &waker, &mut started);
+        let result = start_all(stack, works, &gate, &ends, &mut started);
         match result {
             Ok(ready) => {
                 let members = started
@@ -187,7 +187,7 @@ impl<T: Send + 'static> Crew<T> {
                     .collect();
                 Ok(Self {
                     gate,
-                    waker,
+                    ends,
                     members,
                 })
             }
@@ -218,9 +218,9 @@ impl<T: Send + 'static> Crew<T> {
         self.gate.open(start);
     }
 
-    /// Returns where to put the thread that is to be woken by each that is done.
-    pub(crate) fn waker(&self) -> Arc<OnceLock<Thread>> {
-        Arc::clone(&self.waker)
+    /// Returns where each thread that is done says so.
+    pub(crate) fn ends(&self) -> Arc<Ends> {
+        Arc::clone(&self.ends)
     }
 
     /// Wakes the threads that sleep, so that they look whether they are to end.
@@ -230,8 +230,7 @@ impl<T: Send + 'static> Crew<T> {
 
     /// Returns the number of threads that are done.
     pub(crate) fn done(&self) -> usize {
-        let done = self.members.iter().filter(|m| m.thread.is_finished());
-        done.count()
+        self.ends.count()
     }
 
     /// Returns the kernel's numbers of the threads, in the order of their posts.
@@ -241,7 +240,7 @@ impl<T: Send + 'static> Crew<T> {
 
     /// Whether every thread is done.
     pub fn is_done(&self) -> bool {
-        self.members.iter().all(|m| m.thread.is_finished())
+        self.done() == self.members.len()
     }
 
     /// Waits until all threads are done and returns their results, in the order of their posts.
@@ -294,7 +293,7 @@ fn start_all<T, P, W, D>(
     stack: usize,
     works: Vec<(Post, P)>,
     gate: &Arc<Gate>,
-    waker: &Arc<OnceLock<Thread>>,
+    ends: &Arc<Ends>,
     started: &mut Started<T>,
 ) -> Result<Vec<Ready>, MeasureError>
 where
@@ -305,16 +304,13 @@ where
     let (send, receive) = channel();
     for (index, (post, work)) in (0..).zip(works) {
         let (gate, send, own) = (Arc::clone(gate), send.clone(), post.clone());
-        let waker = Arc::clone(waker);
+        let end = End::of(ends);
         let thread = Builder::new()
             .name(post.name.clone())
             .stack_size(stack)
             .spawn(move || {
-                let done = station(index, &own, &gate, send, work);
-                if let Some(waiting) = waker.get() {
-                    waiting.unpark();
-                }
-                done
+                let _end = end;
+                station(index, &own, &gate, send, work)
             })
             .map_err(MeasureError::Spawn)?;
         started.push((post, thread));

@@ -31,6 +31,7 @@ mod bpf_scheduler;
 mod budget;
 mod checks;
 mod conditions;
+mod ends;
 mod error;
 mod figures;
 mod free_memory;

@@ -81,7 +81,7 @@ pub fn run(spec: &RunSpec, pacing: Pacing, frame: &mut Frame<'_>) -> Result<Foun
     let (crew, followers) = assemble(&spec, &targets, psquare, &shared, frame.original_cpus())?;
     let pinned_to: Vec<Option<u32>> = (0..spec.threads).map(|n| spec.cpu_of(n)).collect();
     let tids = crew.tids();
-    let waker = crew.waker();
+    let ends = crew.ends();
     let rehearse = !frame.renew_lock()?;
     let head_start = if rehearse { REHEARSAL } else { HEAD_START } - spec.interval_ns;
     let soon = clock::read(spec.clock) + head_start;
@@ -114,8 +114,7 @@ pub fn run(spec: &RunSpec, pacing: Pacing, frame: &mut Frame<'_>) -> Result<Foun
             recorder.run()
         })
         .map_err(MeasureError::Spawn)?;
-    // Set once, here; a thread that is done before wakes nobody and is found done.
-    drop(waker.set(recorder.thread().clone()));
+    ends.tell(recorder.thread().clone());
     frame.begun(&tids, origin);
     for message in messages {
         match message {
