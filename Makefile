@@ -128,15 +128,18 @@ endif
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-guests test-rest
 	@cat $(TARGET_DIR)/prerequisites.txt
 
-# In two parts at the same time: what runs in guests leaves this machine as it is, and much of the rest waits for its turn on it. The first
-# part is printed when it is over. Cargo is not to look for make's jobs.
+# In two parts at the same time: what runs in guests leaves this machine as it is, and much of the rest waits for its turn on it. Whoever tunes
+# comes after the guests, when both parts take equally long. The first part is printed when it is over. Cargo is not to look for make's jobs.
 .PHONY: test-guests test-rest
 PYTHON := $(wildcard $(abspath $(TARGET_DIR))/venv/bin/python)
 TESTS = unset MAKEFLAGS MFLAGS; $(if $(PYTHON),PUNCTUAL_PYTHON='$(PYTHON)') $(CARGO) test --workspace --no-fail-fast
+# Test programs but `tune`: their names begin with another letter, or have another second one.
+NOT_TUNE := --test '[!t]*' --test 't[!u]*'
 test-guests:
-	@log='$(TARGET_DIR)/guests.log'; $(TESTS) --tests -- guest >"$$log" 2>&1; status=$$?; cat "$$log"; exit $$status
+	@log='$(TARGET_DIR)/guests.log'; status=0; { $(TESTS) --tests -- guest || status=1; $(TESTS) --test tune -- --skip guest || status=1; } >"$$log" 2>&1; \
+	    cat "$$log"; exit $$status
 test-rest:
-	$(TESTS) -- --skip guest
+	@status=0; { $(TESTS) --lib --bins $(NOT_TUNE) -- --skip guest || status=1; $(TESTS) --doc || status=1; }; exit $$status
 
 # Nightly, or by hand on whatever machine: the crates that compute, as arm64 programs under qemu-user (on arm64: as they are), and the
 # tests of arm64 guests. What they find is to be the same to the last digit, so the same tests are run.
