@@ -12,8 +12,8 @@ use punctual_model::{CpuSet, Nanos, Ordered as _, Policy};
 use punctual_sys::thread::{self, Tid, Usage};
 use punctual_sys::{clock, sched};
 
-use crate::error::MeasureError;
 use crate::ends::{End, Ends};
+use crate::error::MeasureError;
 use crate::gate::{Gate, Start};
 
 /// Stack of a thread of an instrument. It may be locked in memory, so it is small.

@@ -34,7 +34,7 @@ impl Ends {
     }
 }
 
-/// A thread's end, which is told when this is dropped, also by a panic.
+/// The end of a thread: reported when this is dropped, also by a panic.
 #[derive(Debug)]
 pub(crate) struct End(Arc<Ends>);
 

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use punctual_model::{
     Better, Check, CpuId, CpuSet, Figure, Finding, Gathered as _, Nanos, Policy, Progress, Series,
@@ -36,6 +36,9 @@ use crate::watch::Beside;
 
 /// Time between two looks at the trace.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Time within which the tracer's threads begin, at the latest.
+const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
 /// What tells its instance from others of this process.
 const OWN: &str = "+timerlat";
@@ -145,12 +148,26 @@ type Policies = BTreeMap<CpuId, Policy>;
 /// Gives the tracer's threads our policy, and reads it back. A captured tree has none.
 fn prioritise(sys: &SysRoot, cpus: &CpuSet, policy: Policy) -> Result<Policies, MeasureError> {
     if sys.is_live() {
-        for tid in threads(sys, cpus).values() {
+        let tids = threads(sys, cpus);
+        wait_until_begun(tids.values().copied());
+        for tid in tids.values() {
             sched::set_policy_of(*tid, policy)
                 .map_err(|source| MeasureError::Policy { policy, source })?;
         }
     }
     Ok(read_back(sys, cpus))
+}
+
+/// Each of the tracer's threads begins by giving itself a real-time priority, which would take the place of one that it had before.
+/// What becomes of one that does not begin in time is seen when it is read back.
+fn wait_until_begun(tids: impl Iterator<Item = i32>) {
+    let until = Instant::now() + BEGUN_WITHIN;
+    for tid in tids {
+        let is_ordinary = || sched::policy_of(tid).is_ok_and(|policy| !policy.is_real_time());
+        while is_ordinary() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 fn read_back(sys: &SysRoot, cpus: &CpuSet) -> Policies {

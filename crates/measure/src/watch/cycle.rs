@@ -176,6 +176,10 @@ const AWAKE: u64 = 5_000;
 /// A thread that is runnable on an idle CPU for longer than this is not waiting for that CPU to wake up.
 const NOT_IDLE: u64 = 1_000_000;
 
+/// Time after which a thread has an idle CPU, or one of a thread that gives way, once the quota of its group is renewed. That another
+/// one's renewal falls into it by chance is as likely as this is part of a quota's period: one in a thousand where that is the usual 100 ms.
+const RENEWED: u64 = 100_000;
+
 /// Takes a cycle apart: from the release after the wait `begin` to the call of the wait `end`.
 pub(super) fn take_apart(
     replay: &Replay,
@@ -376,7 +380,18 @@ impl Cut<'_> {
         // A CPU that comes out of idle for an interrupt and goes idle again saw no thread that it may run.
         let is_idle = |s: &&Stretch| matches!(s.who, Who::Idle { .. }) && s.to - s.from > AWAKE;
         let goes_back_to_idle = stretches.iter().filter(is_idle).count() > 1;
+        let held_until = self.held_until(&stretches, span.from, woken);
         for stretch in stretches {
+            // Whoever runs on a CPU that this thread may not have keeps it from nothing.
+            let held = stretch.to.min(held_until);
+            self.add(stretch.from, held, span.cpu, phase, Cause::Throttled);
+            let stretch = Stretch {
+                from: stretch.from.max(held_until),
+                ..stretch
+            };
+            if stretch.from >= stretch.to {
+                continue;
+            }
             for (from, to, cause) in self.who_else(&stretch, span.from) {
                 let cause = match cause {
                     Cause::Outside if goes_back_to_idle => Cause::Throttled,
@@ -388,6 +403,31 @@ impl Cut<'_> {
                 self.add(from, to, span.cpu, phase, cause);
             }
         }
+    }
+
+    /// Returns the time until which the scheduler did not let an ordinary thread run that is ready since `ready`, and has the CPU after
+    /// the last of `stretches`: a quota of its group was used up. That had begun when the thread was ready, and ends when the quota is
+    /// renewed. It shows where the CPU went idle all the same, or where the thread waited until a quota was renewed, and no longer.
+    fn held_until(&self, stretches: &[Stretch], ready: u64, woken: bool) -> u64 {
+        let Some(end) = stretches.last().map(|last| last.to) else {
+            return 0;
+        };
+        if self.thread.prio < 100 {
+            return 0;
+        }
+        let renewed = self.replay.renewal(end.saturating_sub(RENEWED));
+        if let Some(renewed) = renewed.filter(|at| *at < end && end - ready > NOT_IDLE) {
+            return renewed;
+        }
+        // Whoever wakes a thread of another CPU has not told that CPU yet.
+        let told = if woken { NOT_IDLE } else { AWAKE };
+        let idle = stretches.iter().filter(|of| {
+            matches!(of.who, Who::Idle { .. }) && of.began > ready && of.to - of.from > told
+        });
+        let Some(last) = idle.map(|of| of.to).max() else {
+            return 0;
+        };
+        self.replay.renewal(last).unwrap_or(last)
     }
 
     fn is_stopper(&self, who: Who) -> bool {

@@ -5,7 +5,7 @@
 
 mod cpu;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use punctual_model::CpuId;
@@ -38,6 +38,9 @@ const WAITED_FOR: [&str; 6] = [
     // Of the timerlat tracer's own threads.
     "timerlat_irq",
 ];
+
+/// The function of the timer that renews a group's quota of CPU time.
+const QUOTA_TIMER: &str = "sched_cfs_period_timer";
 
 /// A clock that is this much off what it was has been set, and not only been adjusted, in ns.
 const CLOCK_SET: u128 = 1_000_000;
@@ -81,6 +84,8 @@ pub(super) struct Replay {
     stoppers: FxHashMap<Tid, Who>,
     /// What the timerlat tracer said.
     pub(super) notes: Notes,
+    /// When quotas of groups were renewed.
+    renewals: VecDeque<u64>,
     /// Time that a page fault alone is taken to last, in ns.
     pub(super) fault_ns: u64,
 }
@@ -115,6 +120,7 @@ impl Replay {
             unwatched: 0,
             stoppers: FxHashMap::default(),
             notes: Notes::default(),
+            renewals: VecDeque::new(),
             fault_ns: ONE_FAULT,
         }
     }
@@ -335,6 +341,14 @@ impl Replay {
             cpu.history.forget_before(old);
         }
         self.notes.forget_before(old);
+        let forgotten = self.renewals.partition_point(|at| *at < old);
+        self.renewals.drain(..forgotten);
+    }
+
+    /// Returns when the quota of some group was renewed first from `time` on.
+    pub(super) fn renewal(&self, time: u64) -> Option<u64> {
+        let next = self.renewals.partition_point(|at| *at < time);
+        self.renewals.get(next).copied()
     }
 
     fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
@@ -500,6 +514,9 @@ impl Replay {
     fn timer_expires(&mut self, time: u64, cpu: CpuId, timer: u64, function: u64, now: u64) {
         let name = self.function(function);
         self.push(time, cpu, Nest::Timer, Who::Timer { name });
+        if self.names.text(name) == QUOTA_TIMER && self.renewals.len() < REMEMBERED {
+            self.renewals.push_back(time);
+        }
         let Some((soft, hard)) = self.timers.remove(&timer) else {
             return;
         };

@@ -43,6 +43,8 @@ struct Trace {
     replay: Replay,
     events: Vec<Event>,
     on: Tid,
+    /// Priority of the loop.
+    prio: i16,
     /// What the timer's clock shows beyond the trace's.
     clock_off: u64,
 }
@@ -62,6 +64,7 @@ impl Trace {
             replay,
             events: Vec::new(),
             on: IDLE,
+            prio: FIFO_80,
             clock_off: 0,
         }
     }
@@ -142,14 +145,14 @@ impl Trace {
                 now,
             },
         );
-        self.wake(time + 200, LOOP, FIFO_80, "loop");
+        self.wake(time + 200, LOOP, self.prio, "loop");
         self.at(time + 300, What::TimerExit);
         self.at(time + 400, What::VectorExit);
     }
 
     /// The loop has the CPU and is back from its sleep.
     fn run(&mut self, time: u64, state: u32) {
-        self.switch(time, state, LOOP, FIFO_80, "loop");
+        self.switch(time, state, LOOP, self.prio, "loop");
         self.at(time + 100, What::Exit { anew: false });
     }
 
@@ -193,7 +196,7 @@ const NOBODY: (Tid, i16, &str) = (IDLE, NICE_0, "swapper/0");
 /// A hundred cycles of 100 µs, the 50th of which `strike` makes late: it is given its release and returns when its work is
 /// done.
 fn with_strike(trace: &mut Trace, idle: (Tid, i16, &str), strike: impl Fn(&mut Trace, u64) -> u64) {
-    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    trace.switch(1, SLEEPS, LOOP, trace.prio, "loop");
     let mut at = PERIOD - 100 * US;
     for cycle in 1..=100_u64 {
         let release = cycle * PERIOD;
