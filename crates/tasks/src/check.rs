@@ -130,7 +130,7 @@ fn counted(
     (check, effort.spent() + growing.spent())
 }
 
-/// Finds by which factor all execution times may grow.
+/// Finds by which factor all execution times may grow, and with them the runtimes of `SCHED_DEADLINE` tasks.
 fn grow(
     set: &TaskSet,
     machine: &CpuSet,
@@ -146,9 +146,10 @@ fn grow(
         .collect();
     let mut unanswered = false;
     let (factor, first) = growth::largest(questions.len() + 1, |at, factor| {
-        // The last question is whether throttling starts, which is nobody's deadline.
+        // The last question is whether throttling starts or the kernel refuses the set, which is nobody's deadline.
         let Some((group, question)) = questions.get(at).copied() else {
-            return Some(budget::leaves(set, machine, limits, factor));
+            let leaves = budget::leaves(set, machine, limits, factor);
+            return Some(leaves && deadline::takes(set, limits, factor));
         };
         let answer = groups[group].ask(question, factor, effort);
         unanswered |= answer.is_none();
@@ -246,7 +247,6 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
         return Vec::new();
     }
     let mut order: Vec<usize> = (0..set.tasks.len()).collect();
-    // The number of a task is its priority.
     order.order_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
     let works: Vec<Work> = order
         .iter()
@@ -256,7 +256,9 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
     let above = interrupts(&set.overheads);
     let may =
         |task: usize, cpu: usize| cpus(&set.tasks[order[task]], machine).contains(numbers[cpu]);
-    let fit = if fixed { Fit::Fixed } else { Fit::Edf };
+    let level = |at: &usize| set.tasks[*at].policy.priority().unwrap_or(0);
+    let levels: Vec<u8> = order.iter().map(level).collect();
+    let fit = if fixed { Fit::Fixed(&levels) } else { Fit::Edf };
     let methods = [
         PartitionMethod::FirstFitDecreasing,
         PartitionMethod::WorstFitDecreasing,

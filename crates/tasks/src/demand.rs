@@ -96,7 +96,9 @@ pub fn edf(set: &[Work], above: &[Work], steps: &[BlockingStep], effort: &mut Ef
     if !blocked && above.is_empty() && set.iter().all(relaxed) {
         return Demand::Met;
     }
-    let Some(end) = end(&all, above.len(), effort) else {
+    // Whoever blocks need not be among these tasks, and makes the busy interval longer all the same.
+    let longest = steps.iter().map(|step| step.blocking).max().unwrap_or(0);
+    let Some(end) = end(&all, above.len(), longest, effort) else {
         return Demand::Unknown;
     };
     let sets = (set, above);
@@ -118,16 +120,17 @@ pub fn edf(set: &[Work], above: &[Work], steps: &[BlockingStep], effort: &mut Ef
     Demand::Met
 }
 
-/// The end of the intervals that have to be looked at. The last `above` of the set are due at once.
-fn end(set: &[Work], above: usize, effort: &mut Effort) -> Option<u64> {
+/// The end of the intervals that have to be looked at. The last `above` of the set are due at once; `blocking` is the longest of any
+/// interval.
+fn end(set: &[Work], above: usize, blocking: u64, effort: &mut Effort) -> Option<u64> {
     let due = |at: usize, w: &Work| match at + above < set.len() {
         true => w.deadline,
         false => 0,
     };
     let utilisation: f64 = set.iter().map(Work::utilisation).sum();
     let mut share = effort.share(2);
-    let busy = busy_period(set, 0, &mut share);
-    // L_a: beyond it h(t) <= U t + sum of U (T + J - D) <= t. Rounded up by far more than the error of the sum.
+    let busy = busy_period(set, blocking, &mut share);
+    // L_a: beyond it B + h(t) <= B + U t + sum of U (T + J - D) <= t. Rounded up by far more than the error of the sum.
     let excess: f64 = set
         .iter()
         .enumerate()
@@ -138,7 +141,7 @@ fn end(set: &[Work], above: usize, effort: &mut Effort) -> Option<u64> {
         })
         .sum();
     let room = 1.0 - utilisation;
-    let bound = excess / room * (1.0 + 1e-6) + 1.0;
+    let bound = (excess + punctual_stats::float(blocking)) / room * (1.0 + 1e-6) + 1.0;
     let from_demand = (room > 1e-9 && bound < punctual_stats::float(HORIZON)).then(|| {
         #[expect(
             clippy::cast_possible_truncation,
@@ -267,6 +270,30 @@ mod tests {
             edf(&hostile, &[], &[], &mut effort),
             Demand::Unknown | Demand::Met
         ));
+    }
+
+    #[test]
+    fn whoever_blocks_need_not_be_one_of_the_tasks() {
+        // A task of a lower class holds for 6 what this one takes: 6 + 5 is more than 10, and the task alone is busy for 5 only.
+        let step = |from, blocking| BlockingStep { from, blocking };
+        let steps = [step(0, 0), step(10, 6)];
+        let found = |cost| {
+            edf(
+                &[Work::new(cost, 10, 10)],
+                &[],
+                &steps,
+                &mut Effort::usual(),
+            )
+        };
+        let exceeded = Demand::Exceeded {
+            interval: 10,
+            demand: 11,
+        };
+        assert_eq!(found(5), exceeded);
+        assert!(matches!(found(9), Demand::Exceeded { .. }));
+        let steps = [step(0, 0), step(10, 5)];
+        let found = edf(&[Work::new(5, 10, 10)], &[], &steps, &mut Effort::usual());
+        assert_eq!(found, Demand::Met);
     }
 
     #[test]

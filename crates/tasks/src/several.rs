@@ -157,9 +157,9 @@ pub fn tardiness(set: &[Work], cpus: u32) -> Option<u64> {
 
 /// How a CPU decides whether a task fits with those it has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fit {
-    /// By response times; the number of a task in the set is its priority, 0 the highest.
-    Fixed,
+pub enum Fit<'a> {
+    /// By response times, with these priorities of the set's tasks. Tasks of the same one delay each other.
+    Fixed(&'a [u8]),
     /// By processor demand.
     Edf,
 }
@@ -179,7 +179,7 @@ pub fn assign(
     set: &[Work],
     cpus: usize,
     above: &[Work],
-    fit: Fit,
+    fit: Fit<'_>,
     worst: bool,
     may: impl Fn(usize, usize) -> bool,
     effort: &mut Effort,
@@ -220,18 +220,21 @@ pub fn assign(
 fn fits(
     (set, above): (&[Work], &[Work]),
     tasks: &mut [usize],
-    fit: Fit,
+    fit: Fit<'_>,
     effort: &mut Effort,
 ) -> bool {
-    tasks.sort_unstable();
-    let works: Vec<Work> = tasks.iter().map(|task| set[*task]).collect();
     match fit {
-        Fit::Edf => crate::demand::edf(&works, above, &[], effort) == crate::demand::Demand::Met,
-        Fit::Fixed => {
-            let all: Vec<Work> = above.iter().chain(&works).copied().collect();
-            let mut each = works.iter().zip(above.len()..);
-            each.all(|(own, at)| meets(own, &all[..at], 0, effort) == Some(true))
+        Fit::Edf => {
+            tasks.sort_unstable();
+            let works: Vec<Work> = tasks.iter().map(|task| set[*task]).collect();
+            crate::demand::edf(&works, above, &[], effort) == crate::demand::Demand::Met
         }
+        Fit::Fixed(levels) => tasks.iter().all(|own| {
+            let delays = |other: &&usize| *other != own && levels[**other] >= levels[*own];
+            let others = tasks.iter().filter(delays).map(|other| &set[*other]);
+            let first: Vec<Work> = above.iter().chain(others).copied().collect();
+            meets(&set[*own], &first, 0, effort) == Some(true)
+        }),
     }
 }
 
@@ -257,8 +260,8 @@ mod tests {
         for (fit, worst) in [
             (Fit::Edf, false),
             (Fit::Edf, true),
-            (Fit::Fixed, false),
-            (Fit::Fixed, true),
+            (Fit::Fixed(&[3, 2, 1]), false),
+            (Fit::Fixed(&[3, 2, 1]), true),
         ] {
             let assigned = assign(&set, 2, &[], fit, worst, |_, _| true, &mut effort);
             assert!(assigned.left_over.is_empty(), "{assigned:?}");
@@ -285,6 +288,20 @@ mod tests {
         };
         assert_eq!(of(false), [vec![0, 1], vec![]]);
         assert_eq!(of(true), [vec![0], vec![1]]);
+    }
+
+    #[test]
+    fn tasks_of_one_priority_delay_each_other() {
+        // The second would have the first respond after 6.
+        let set = [Work::new(1, 10, 2), Work::new(5, 10, 10)];
+        let together = |levels: &[u8]| {
+            let fit = Fit::Fixed(levels);
+            let mut effort = Effort::usual();
+            let assigned = assign(&set, 1, &[], fit, false, |_, _| true, &mut effort);
+            assigned.left_over.is_empty()
+        };
+        assert!(together(&[51, 50]));
+        assert!(!together(&[50, 50]));
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub struct TasksCheck {
     /// The largest factor by which all execution times may grow with every deadline still shown to be met. Null where it
     /// is not shown as it is, or the factor could not be found.
     pub growth: Option<f64>,
-    /// The task that is not shown to meet its deadline beyond that factor. Null where real-time throttling starts first,
-    /// or the factor is a thousand, beyond which nobody looked.
+    /// The task that is not shown to meet its deadline beyond that factor. Null where real-time throttling starts or the
+    /// kernel refuses the set first, or the factor is a thousand, beyond which nobody looked.
     pub breaks_first: Option<String>,
     /// Fixed priorities that meet every deadline, the highest first, where the ones given do not. Null where there are
     /// none, or they are not needed.

@@ -118,8 +118,12 @@ fn facts(check: &TasksCheck) -> Vec<(String, String)> {
                 cut(growth)
             ),
             None if growth < 1e3 => format!(
-                "all execution times may grow to {} times what they are; beyond that real-time throttling starts",
-                cut(growth)
+                "all execution times may grow to {} times what they are; beyond that {}",
+                cut(growth),
+                match &check.admission {
+                    Some(_) => "the kernel refuses the set, or throttles it",
+                    None => "real-time throttling starts",
+                }
             ),
             None => "all execution times may grow a thousandfold".to_owned(),
         };

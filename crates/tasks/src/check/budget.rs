@@ -112,7 +112,7 @@ pub(super) fn waiting(check: &mut TasksCheck) {
 
 #[cfg(test)]
 mod tests {
-    use punctual_model::tasks::{SetVerdict, TasksCheck};
+    use punctual_model::tasks::{SetVerdict, TaskVerdict, TasksCheck};
 
     use crate::admission::Limits;
     use crate::error::TaskSetError;
@@ -158,6 +158,54 @@ mod tests {
         let growth = found.growth.unwrap();
         assert!((growth - 1.9).abs() < 1e-5, "{growth}");
         assert_eq!(found.breaks_first, None);
+    }
+
+    #[test]
+    fn execution_times_grow_no_further_than_the_kernel_admits_their_runtimes() {
+        let text = task("a", "10ms", "1ms") + "policy = 'deadline'\n";
+        let found = toml(&text, 1);
+        assert_eq!(found.verdict, SetVerdict::Shown, "{found:?}");
+        // A tenth of the time is kept: 95 % less the fair server's 5 %.
+        let growth = found.growth.unwrap();
+        assert!((growth - 9.0).abs() < 1e-3, "{growth}");
+        for (execution, verdict) in [
+            ("8999us", SetVerdict::Shown),
+            ("9001us", SetVerdict::NotShown),
+        ] {
+            let text = task("a", "10ms", execution) + "policy = 'deadline'\n";
+            assert_eq!(toml(&text, 1).verdict, verdict, "{execution}");
+        }
+    }
+
+    #[test]
+    fn a_task_of_a_lower_class_blocks_one_of_earliest_deadline_first() {
+        let of = |section: &str| {
+            let shares =
+                |length: &str| format!("sections = [{{ resource = 'r', length = '{length}' }}]\n");
+            let fast = task("fast", "10ms", "5ms") + "policy = 'deadline'\n" + &shares("1ms");
+            let slow = task("slow", "100ms", section) + "policy = 'fifo'\n" + &shares(section);
+            toml(
+                &format!("{fast}{slow}[[resource]]\nname = 'r'\nprotocol = 'ceiling'\n"),
+                1,
+            )
+        };
+        // It may have begun just before the other is released: 6 + 5 ms.
+        let found = of("6ms");
+        assert_eq!(found.tasks[0].verdict, TaskVerdict::NotShown, "{found:#?}");
+        assert_eq!(of("5ms").tasks[0].verdict, TaskVerdict::Met);
+    }
+
+    #[test]
+    fn tasks_of_one_priority_are_not_assigned_to_a_cpu_on_which_one_is_late() {
+        let of = |name: &str, execution: &str, deadline: &str| {
+            task(name, "10ms", execution)
+                + &format!("deadline = '{deadline}'\npolicy = 'fifo'\npriority = 50\n")
+        };
+        let found = toml(&(of("a", "1ms", "2ms") + &of("b", "5ms", "10ms")), 2);
+        for way in &found.partitions {
+            let together = way.cpus.iter().any(|cpu| cpu.tasks.len() == 2);
+            assert!(!(way.passed && together), "{way:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use punctual_model::Nanos;
 use punctual_model::tasks::{Admission, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
 
 use crate::admission::{Limits, Parameters, admits, ratio};
+use crate::growth;
 use crate::several::tardiness;
 use crate::work::Work;
 
@@ -76,6 +77,15 @@ pub(super) fn admission(set: &TaskSet, limits: &Limits) -> Option<Admission> {
         tardiness_ns: late.map(Nanos::new),
         promises,
     })
+}
+
+/// Whether the kernel takes the set with runtimes that grew as the execution times did.
+pub(super) fn takes(set: &TaskSet, limits: &Limits, factor: u64) -> bool {
+    let all: Vec<Parameters> = set.tasks.iter().filter_map(parameters).collect();
+    let runtime = |of: &Parameters| growth::grown(of.runtime, factor);
+    let asked = all.iter().map(|of| ratio(runtime(of), of.period));
+    let asked = asked.fold(0, u64::saturating_add);
+    all.is_empty() || all.iter().all(|of| runtime(of) <= of.deadline) && admits(limits, asked)
 }
 
 /// Takes verdicts back that the kernel's budgets contradict.
