@@ -7,9 +7,16 @@
 //! kernel with `CONFIG_RT_GROUP_SCHED`, one for each cgroup of the `cpu` controller (version 1; the
 //! kernel's Documentation/scheduler/sched-rt-group.rst). There the groups throttle, the root group
 //! too: to open the system's limit alone changes nothing.
+//!
+//! Since Linux 6.12 the system's limit stops nobody on a kernel without such groups. The *fair server* runs ordinary threads instead, for
+//! at most its own time of each of its periods.
+
+mod fair_server;
 
 use punctual_model::Nanos;
 use punctual_sys::SysRoot;
+
+pub(crate) use self::fair_server::{FairServer, fair_server};
 
 /// A limit in µs, as the kernel's files have it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,6 +68,8 @@ pub(crate) struct Budgets {
     /// Those of the cgroups, from the thread's own to the root, each with its directory. None on a
     /// kernel without such limits.
     pub(crate) groups: Vec<(String, Budget)>,
+    /// What the fair server leaves, on a kernel where it has taken the place of throttling by the system's budget.
+    pub(crate) server: Option<Budget>,
 }
 
 impl Budgets {
@@ -84,12 +93,28 @@ impl Budgets {
                 "/proc/sys/kernel/sched_rt_runtime_us",
                 "/proc/sys/kernel/sched_rt_period_us",
             ),
+            server: fair_server::least(sys),
             groups: groups.collect(),
         }
     }
 
     /// Returns the limit that is met first. None where the system's cannot be read.
     pub(crate) fn tightest(&self) -> Option<Budget> {
+        match self.server {
+            Some(server) if self.groups.is_empty() => Some(server),
+            _ => self.throttling(),
+        }
+    }
+
+    /// Whether real-time threads on all CPUs leave something to others: not where throttling is off, and not where a fair server that has
+    /// taken its place is.
+    pub(crate) fn leave_something(&self) -> bool {
+        let limits = |budget: Option<Budget>| budget.is_some_and(|budget| !budget.is_open());
+        limits(self.throttling()) && limits(self.tightest())
+    }
+
+    /// The same of what stops real-time threads whether or not anybody else wants the CPU.
+    pub(crate) fn throttling(&self) -> Option<Budget> {
         let groups = self.groups.iter().map(|(_, budget)| *budget);
         let all = groups.chain(self.system);
         self.system?;
@@ -114,6 +139,11 @@ impl Budgets {
         }
         if self.groups.is_empty() {
             text += ", no cgroup has a limit";
+        }
+        if let Some(server) = self.server {
+            let (rest, period) = (server.rest(), server.period());
+            let server = format!(", the fair server takes at most {rest} of each {period}");
+            text += &server;
         }
         text
     }
@@ -210,6 +240,46 @@ mod tests {
         assert_eq!(budgets.tightest().unwrap().rest(), Nanos::ZERO);
         let (_dir, hidden) = machine(&[]);
         assert_eq!(Budgets::read(&hidden).tightest(), None);
+    }
+
+    #[test]
+    fn since_there_is_a_fair_server_that_is_the_limit() {
+        let newer = [("proc/sys/kernel/osrelease", "6.18.44\n")];
+        let system = [
+            ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
+            ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+        ];
+        let (_dir, sys) = machine(&[newer.as_slice(), &system].concat());
+        let budgets = Budgets::read(&sys);
+        // Its default, where it cannot be read.
+        assert_eq!(budgets.tightest().unwrap().rest(), Nanos::from_millis(50));
+        assert!(budgets.throttling().unwrap().is_open());
+        assert!(!budgets.leave_something());
+        let off = [
+            ("sys/devices/system/cpu/cpu0/online", "1\n"),
+            ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n"),
+            (
+                "sys/kernel/debug/sched/fair_server/cpu0/period",
+                "1000000000\n",
+            ),
+        ];
+        let limited = [
+            ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+            ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+        ];
+        let (_dir, sys) = machine(&[newer.as_slice(), &limited, &off].concat());
+        let budgets = Budgets::read(&sys);
+        // What was the limit before stops nobody now.
+        assert!(budgets.tightest().unwrap().is_open());
+        assert!(!budgets.leave_something());
+        assert!(
+            budgets.describe().contains("fair server takes at most 0 "),
+            "{}",
+            budgets.describe()
+        );
+        let older = [("proc/sys/kernel/osrelease", "6.1.0-18-amd64\n")];
+        let (_dir, sys) = machine(&[older.as_slice(), &limited, &off].concat());
+        assert!(Budgets::read(&sys).leave_something());
     }
 
     #[test]

@@ -11,7 +11,6 @@
 
 pub(crate) mod calibrate;
 mod cycle;
-mod kernel;
 mod late;
 mod neighbours;
 mod options;
@@ -229,15 +228,15 @@ fn refuse_to_hang(
 ) -> Result<(), MeasureError> {
     let setup = frame.setup();
     let all = frame.original_cpus().len();
-    let limited = budgets.tightest().is_some_and(|budget| !budget.is_open());
-    if !setup.priority.is_real_time() || deadline.rests() || limited || posts.len() < all {
+    let spared = deadline.rests() || budgets.leave_something() || posts.len() < all;
+    if !setup.priority.is_real_time() || spared {
         return Ok(());
     }
     Err(MeasureError::Spec {
         option: format!("--threads {} --duty {}", deadline.threads, deadline.duty),
         reason: format!(
             "real-time threads would use all the time of all {all} CPUs, and nothing else would \
-             run, since real-time throttling is off ({}); use fewer threads or --duty 90%",
+             run, or next to nothing, with these limits: {}; use fewer threads or --duty 90%",
             budgets.describe()
         ),
     })

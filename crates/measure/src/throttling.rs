@@ -6,7 +6,8 @@
 //! The kernel lets real-time threads use `sched_rt_runtime_us` of each `sched_rt_period_us` and
 //! stops them for the rest (sched(7), "Limiting the CPU usage of real-time processes"). It says
 //! so once since boot, in the log, and counts nowhere. But a CPU whose real-time threads used far
-//! less than the budget cannot have been throttled, and what they used can be read.
+//! less than the budget cannot have been throttled, and what they used can be read. The fair server,
+//! since Linux 6.12, is a budget likewise.
 
 use punctual_model::{Check, CpuSet, Nanos, Policy};
 use punctual_sys::SysRoot;
@@ -77,12 +78,10 @@ pub(crate) fn check(load: &RtLoad) -> Check {
         );
     }
     if before.is_open() {
-        let runtime = before.runtime_us;
+        let (runtime, period) = (before.runtime_us, before.period_us);
         return Check::pass(
             ID,
-            format!(
-                "off (sched_rt_runtime_us, and cpu.rt_runtime_us of the cgroups, is {runtime})"
-            ),
+            format!("off: real-time threads may use {runtime} of each {period} µs"),
         );
     }
     judge(load, before)

@@ -33,6 +33,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod wait;
 pub(crate) mod who;
 mod words;
 
@@ -394,8 +395,9 @@ impl Watcher {
         let (Some(first), Some(last)) = (pending.first(), pending.last()) else {
             return;
         };
-        let keep = &self.keep;
-        let tally = self.tallies.entry(tid).or_insert_with(|| Tally::new(keep));
+        let (keep, deadline) = (&self.keep, self.watch.deadline.map(Nanos::get));
+        let new = || Tally::new(keep, deadline);
+        let tally = self.tallies.entry(tid).or_insert_with(new);
         let basis = match tally.basis {
             Some(basis) => basis,
             None => {

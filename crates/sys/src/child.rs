@@ -3,6 +3,7 @@
 
 //! Other programs that work for us: bound as our own threads are, and gone when we are.
 
+mod below;
 mod strays;
 
 use std::io;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use punctual_model::{CpuSet, Policy};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+pub use self::below::Below;
 use self::strays::Strays;
 use crate::{SysRoot, sched, thread};
 

@@ -20,7 +20,7 @@ use punctual_model::{Finding, Nanos, Policy};
 use super::neighbours::Waiting;
 use super::stalls::{Stall, stall_from};
 use super::status::CpuTime;
-use crate::budget::{Budget, Budgets};
+use crate::budget::{Budget, Budgets, FairServer};
 
 /// Name of the finding that real-time throttling stopped the thread.
 const THROTTLING: &str = "rt-throttling";
@@ -34,40 +34,11 @@ const EITHER: &str = "rt-throttling-or-fair-server";
 /// Name of the finding that iterations took much longer than undisturbed.
 const STALLS: &str = "stalls";
 
-/// What the fair server takes of a period unless somebody changed it.
-pub(crate) const FAIR_DEFAULT: Budget = Budget {
-    runtime_us: 950_000,
-    period_us: 1_000_000,
-};
-
 /// Fewest stalls that can show a period.
 const LEAST: usize = 3;
 
 /// Throttling is decided at clock ticks, of which the slowest kernels have 100 a second.
 const TICK: Nanos = Nanos::from_millis(10);
-
-/// The fair server of this kernel.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum FairServer {
-    /// The kernel is older than it.
-    Absent,
-    /// What it leaves to others, as read for the CPU.
-    Known(Budget),
-    /// It is there, and cannot be read: what it leaves by default.
-    Assumed,
-    /// Not known whether the kernel has it.
-    Unknown,
-}
-
-impl FairServer {
-    fn budget(self) -> Option<Budget> {
-        match self {
-            Self::Absent => None,
-            Self::Known(budget) => (!budget.is_open()).then_some(budget),
-            Self::Assumed | Self::Unknown => Some(FAIR_DEFAULT),
-        }
-    }
-}
 
 /// What is known of one thread's run.
 #[derive(Clone, Debug)]
@@ -140,7 +111,7 @@ fn named(e: &Evidence<'_>) -> Option<Finding> {
         || !matches!(e.fair_server, FairServer::Known(_) | FairServer::Assumed);
     let throttling = e
         .budgets
-        .tightest()
+        .throttling()
         .filter(|budget| throttles && !budget.is_open())
         .and_then(|budget| Pattern::find(e, budget));
     let fair = e
@@ -202,7 +173,7 @@ fn served(e: &Evidence<'_>, pattern: Pattern) -> Finding {
         FairServer::Known(_) => "as read from debugfs",
         _ => "its default; this kernel does not allow reading it",
     };
-    let open = match e.budgets.tightest() {
+    let open = match e.budgets.throttling() {
         Some(budget) if budget.is_open() => "real-time throttling is off",
         Some(_) => "the stalls do not match real-time throttling",
         None => "the real-time budget cannot be read",

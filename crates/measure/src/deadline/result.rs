@@ -11,8 +11,8 @@ use super::neighbours::Waiting;
 use super::options::{Deadline, Due, Work};
 use super::pattern::{self, Evidence};
 use super::status::{CpuTime, Moment};
-use super::{Done, Watched, kernel};
-use crate::budget::Budgets;
+use super::{Done, Watched};
+use crate::budget::{Budgets, fair_server};
 use crate::crew::ThreadReport;
 use crate::error::MeasureError;
 use crate::figures;
@@ -69,7 +69,7 @@ pub(crate) fn found(
             ran: report.usage().cpu_time,
             cpu: CpuTime::between(&done.before, &done.after),
             budgets,
-            fair_server: kernel::fair_server(frame.sys(), watched.pinned_to),
+            fair_server: fair_server(frame.sys(), watched.pinned_to),
             waiting: waiting.get(index).unwrap_or(&nobody),
         }));
         let [response, lateness] = series(deadline, &done.calibrated, watched);

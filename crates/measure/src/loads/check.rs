@@ -10,6 +10,7 @@ use punctual_sys::SysRoot;
 
 use super::available::available;
 use super::spec::LoadSpec;
+use crate::budget::Budgets;
 use crate::program::not_lent;
 
 pub(super) fn of(load: &LoadSpec, err: &io::Error) -> io::Error {
@@ -52,23 +53,26 @@ pub(super) fn check_real_time(
     loads: &[LoadSpec],
     allowed: &CpuSet,
 ) -> io::Result<()> {
-    let of_kernel = |name: &str| sys.fact::<i64>(&format!("/proc/sys/kernel/{name}"));
-    let runtime = of_kernel("sched_rt_runtime_us");
-    let period = of_kernel("sched_rt_period_us");
-    let throttled = matches!((runtime, period), (Some(0..), Some(_))) && runtime < period;
+    let budgets = Budgets::read(sys);
     let greedy =
         |load: &&LoadSpec| load.settings.is_real_time() && load.settings.intensity.percent() > 95;
     let cpus = loads.iter().filter(greedy).map(|load| &load.settings.cpus);
     let taken: CpuSet = cpus
         .flat_map(|cpus| cpus.as_ref().unwrap_or(allowed).iter())
         .collect();
-    if throttled || !allowed.without(&taken).is_empty() || taken.is_empty() {
+    if budgets.leave_something() || !allowed.without(&taken).is_empty() || taken.is_empty() {
         return Ok(());
     }
+    let off = match budgets.throttling() {
+        Some(budget) if !budget.is_open() => "the fair server",
+        _ => "real-time throttling",
+    };
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,
-        "real-time loads would take every CPU forever, because real-time throttling is off: leave \
-         a CPU free with @cpus=LIST, or add pauses with @intensity=95%",
+        format!(
+            "real-time loads would take every CPU forever, because {off} is off: leave \
+             a CPU free with @cpus=LIST, or add pauses with @intensity=95%"
+        ),
     ))
 }
 

@@ -155,13 +155,12 @@ pub(super) fn refuse(
             ),
         });
     }
-    let limited = budgets.tightest().is_some_and(|budget| !budget.is_open());
-    if !limited && leaves_nothing(check, machine) {
+    if !budgets.leave_something() && leaves_nothing(check, machine) {
         return Err(fail(
             set,
             format!(
-                "its real-time tasks would use all the time of CPUs {machine}, and nothing else would run, since \
-                 real-time throttling is off ({})",
+                "its real-time tasks would use all the time of CPUs {machine}, and nothing else would run, or \
+                 next to nothing, with these limits: {}",
                 budgets.describe()
             ),
         ));

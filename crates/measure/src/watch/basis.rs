@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::thread::{Wait, Waited};
+use super::thread::Waited;
+use super::wait::Wait;
 use super::{FUNCTION, words};
 
 /// Waits after which it is decided, where they come fast.
@@ -41,7 +42,7 @@ impl Basis {
 
     /// Whether this wait ends a cycle.
     pub(super) fn ends_at(&self, wait: Wait) -> bool {
-        self.at.is_none_or(|at| at == wait)
+        self.at.is_none_or(|at| at.covers(wait))
     }
 }
 
@@ -64,17 +65,18 @@ pub(super) fn find<'a>(
     asked: Option<u64>,
     waited: impl Iterator<Item = &'a Waited> + Clone,
 ) -> Basis {
-    let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
-    for one in waited {
-        let (times, timed) = releases.entry(one.wait).or_default();
-        times.push(release(one));
-        *timed += usize::from(one.expiry.is_some());
-    }
-    let candidates: Vec<Candidate> = releases
-        .iter()
-        .filter_map(|(wait, (times, timed))| candidate(*wait, times, *timed))
-        .filter(|c| c.regular >= REGULAR)
-        .collect();
+    let alone = candidates_of(waited.clone().map(|one| (one.wait, one)));
+    let either = candidates_of(waited.filter_map(|one| Some((one.wait.either_word()?, one))));
+    // By turns each of two words comes half as often as both together.
+    let covered = |one: &Candidate| either.iter().find(|both| both.wait.covers(one.wait));
+    let is_by_turns = |one: &Candidate| {
+        covered(one)
+            .is_some_and(|both| one.period * 2 >= both.period * 3 && one.count * 3 >= both.count)
+    };
+    let (by_turns, mut candidates): (Vec<Candidate>, Vec<Candidate>) =
+        alone.into_iter().partition(is_by_turns);
+    let is_pair = |both: &&Candidate| by_turns.iter().any(|one| both.wait.covers(one.wait));
+    candidates.extend(either.iter().filter(is_pair));
     let is_asked = |c: &&Candidate| asked.is_some_and(|asked| is_about(c.period, asked));
     let steadiest = |a: &&Candidate, b: &&Candidate| a.spread.total_cmp(&b.spread);
     if let Some(found) = candidates.iter().filter(is_asked).min_by(steadiest) {
@@ -94,6 +96,20 @@ pub(super) fn find<'a>(
         at: Some(best.wait),
         period: Some(best.period),
     })
+}
+
+/// Returns the waits that come regularly.
+fn candidates_of<'a>(waited: impl Iterator<Item = (Wait, &'a Waited)>) -> Vec<Candidate> {
+    let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
+    for (wait, one) in waited {
+        let (times, timed) = releases.entry(wait).or_default();
+        times.push(release(one));
+        *timed += usize::from(one.expiry.is_some());
+    }
+    let candidates = releases
+        .iter()
+        .filter_map(|(wait, (times, timed))| candidate(*wait, times, *timed));
+    candidates.filter(|c| c.regular >= REGULAR).collect()
 }
 
 /// Whether two periods are the same but for what wake-ups are late by.
@@ -154,8 +170,12 @@ pub(super) fn of(named: Option<&str>, asked: Option<u64>, waited: &[Waited]) -> 
         Some(_) => one.wait == Wait::PROBE,
         None => words::call_name(one.wait.call) == named,
     };
-    let at = waited.iter().find(is_named).map(|one| one.wait);
-    let period = period_of(waited.iter().filter(|one| Some(one.wait) == at));
+    let first = waited.iter().find(is_named).map(|one| one.wait);
+    let found = find(asked, waited.iter().filter(is_named)).at;
+    let is_first = |at: &Wait| first.is_some_and(|first| at.covers(first));
+    let at = found.filter(is_first).or(first);
+    let is_at = |one: &&Waited| at.is_some_and(|at| at.covers(one.wait));
+    let period = period_of(waited.iter().filter(is_at));
     let asked = asked.filter(|asked| period.is_some_and(|found| is_about(found, *asked)));
     match at {
         Some(_) => Basis {
@@ -210,6 +230,33 @@ mod tests {
         let basis = find(None, all.iter());
         assert_eq!((basis.at, basis.period), (Some(sleep), Some(1_000_000)));
         assert!(!basis.ends_at(read));
+    }
+
+    #[test]
+    fn a_condition_variable_that_takes_its_two_words_by_turns_is_one_wait() {
+        let number = (0..1_000)
+            .find(|call| punctual_sys::calls::name(*call) == Some("futex"))
+            .unwrap();
+        // FUTEX_WAIT_BITSET, private, by the clock of the day.
+        let word = |at: u64| Wait::of(number, [at, 0x189, 0]);
+        let (first, second) = (word(0x1028), word(0x102c));
+        let all: Vec<Waited> = (0..100_u64)
+            .map(|n| waited([first, second][(n % 2) as usize], n * 1_000_000, false))
+            .collect();
+        for basis in [find(None, all.iter()), of(Some("futex"), None, &all)] {
+            assert_eq!(basis.period, Some(1_000_000));
+            assert!(basis.ends_at(first) && basis.ends_at(second));
+            assert!(!basis.ends_at(word(0x1030)));
+        }
+        // One of them now and then is another lock, and not by turns.
+        let rare = |n: u64| {
+            n.is_multiple_of(9)
+                .then(|| waited(second, n * 1_000_000 + n * 77_777 % 900_000, false))
+        };
+        let mixed = (0..100_u64).flat_map(|n| [Some(waited(first, n * 1_000_000, false)), rare(n)]);
+        let mixed: Vec<Waited> = mixed.flatten().collect();
+        let basis = find(None, mixed.iter());
+        assert_eq!((basis.at, basis.period), (Some(first), Some(1_000_000)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Matters;
 use super::cycle::Cause;
 use super::stacks::Site;
-use super::tally::{Long, Spent, Tally};
+use super::tally::{Long, Tally};
 use super::who::Names;
 use super::words;
 use punctual_model::Ordered as _;
@@ -29,20 +29,23 @@ const fn least(matters: Matters) -> (f64, f64) {
 const NAMED: usize = 12;
 
 /// Returns which cycles of a thread count as late.
-pub(super) fn late(tally: &Tally, deadline: Option<u64>) -> Late {
+pub(super) fn late(tally: &Tally) -> Late {
     let histogram = tally.responses.histogram();
-    let period = tally.basis.and_then(|basis| basis.period);
-    let period = period.filter(|period| histogram.max().is_some_and(|max| max > *period));
-    let (limit, rule) = match (deadline, period) {
-        (Some(deadline), _) => (deadline, "deadline"),
-        (None, Some(period)) => (period, "period"),
-        (None, None) => (histogram.quantile(0.99).unwrap_or(u64::MAX), "p99"),
+    // Of a period it is asked whether any cycle was longer; else the longest in a hundred are looked at.
+    let limit = tally
+        .limit()
+        .filter(|_| tally.has_deadline() || tally.above > 0);
+    let (limit, rule) = match limit {
+        Some(limit) if tally.has_deadline() => (limit, "deadline"),
+        Some(limit) => (limit, "period"),
+        None => (histogram.quantile(0.99).unwrap_or(u64::MAX), "p99"),
     };
     let examined = tally.longer_than(limit).len() as u64;
-    // Where all late ones are kept their number is exact; else it is that of the histogram's buckets.
-    let count = match tally.keeps_all_above(limit) {
-        true => examined,
-        false => histogram.count_above(limit).max(examined),
+    // Where the limit was not known before, and not all late ones are kept, their number is that of the histogram's buckets.
+    let count = match (rule, tally.keeps_all_above(limit)) {
+        ("p99", false) => histogram.count_above(limit).max(examined),
+        ("p99", true) => examined,
+        _ => tally.above,
     };
     Late {
         limit_ns: limit,
@@ -74,15 +77,22 @@ pub(super) fn culprits(
     if longs.is_empty() {
         return Vec::new();
     }
-    let in_time = tally.cycles.saturating_sub(late.count).max(1) as f64;
-    let spent_late = sums(&longs);
+    // Of the longest in a hundred those that are not kept count as in time, with what they spent.
+    let is_known = tally.limit() == Some(late.limit_ns);
+    let of_late = if is_known {
+        tally.above
+    } else {
+        longs.len() as u64
+    };
+    let in_time = tally.cycles.saturating_sub(of_late).max(1) as f64;
+    let kept = sums(&longs);
     let usual = |cause: Cause| {
-        let all = tally
-            .spent
-            .get(&cause)
-            .map_or(0, |spent: &Spent| spent.total);
-        let late = spent_late.get(&cause).copied().unwrap_or(0);
-        all.saturating_sub(late) as f64 / in_time
+        let spent = tally.spent.get(&cause).copied().unwrap_or_default();
+        let late = match is_known {
+            true => spent.above,
+            false => kept.get(&cause).copied().unwrap_or(0),
+        };
+        spent.total.saturating_sub(late) as f64 / in_time
     };
     let shares = shares(longs.clone(), late.limit_ns, usual);
     // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.

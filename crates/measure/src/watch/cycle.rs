@@ -3,6 +3,8 @@
 
 //! Cycles of a watched thread: from the release to the next wait, every nanosecond with its phase and its cause.
 
+mod held;
+
 use std::collections::BTreeMap;
 
 use punctual_model::CpuId;
@@ -10,7 +12,8 @@ use punctual_model::CpuId;
 use super::history::Stretch;
 use super::replay::Replay;
 use super::stacks::Site;
-use super::thread::{Expiry, Own, Span, State, Thread, Wait, Waited};
+use super::thread::{Expiry, Own, Span, State, Thread, Waited};
+use super::wait::Wait;
 use super::who::{Name, Tid, Who};
 use punctual_model::Ordered as _;
 
@@ -167,18 +170,14 @@ impl Cycle {
     }
 }
 
-/// What is known of a machine's idle states: the time that each takes to leave, in ns, by its number.
-pub(super) type IdleExits = BTreeMap<u8, u64>;
+/// What is known of a machine's idle states: the time that each takes to leave, in ns, by CPU and number. CPUs of one machine may differ.
+pub(super) type IdleExits = BTreeMap<(CpuId, u8), u64>;
 
 /// Time within which a CPU without a sleep state, or one that is not known, goes on: an interrupt's way.
 const AWAKE: u64 = 5_000;
 
 /// A thread that is runnable on an idle CPU for longer than this is not waiting for that CPU to wake up.
 const NOT_IDLE: u64 = 1_000_000;
-
-/// Time after which a thread has an idle CPU, or one of a thread that gives way, once the quota of its group is renewed. That another
-/// one's renewal falls into it by chance is as likely as this is part of a quota's period: one in a thousand where that is the usual 100 ms.
-const RENEWED: u64 = 100_000;
 
 /// Takes a cycle apart: from the release after the wait `begin` to the call of the wait `end`.
 pub(super) fn take_apart(
@@ -392,7 +391,7 @@ impl Cut<'_> {
             if stretch.from >= stretch.to {
                 continue;
             }
-            for (from, to, cause) in self.who_else(&stretch, span.from) {
+            for (from, to, cause) in self.who_else(span.cpu, &stretch, span.from) {
                 let cause = match cause {
                     Cause::Outside if goes_back_to_idle => Cause::Throttled,
                     // Who moves it has the CPU that it leaves; on the other one it waits for whoever is to give way.
@@ -405,37 +404,12 @@ impl Cut<'_> {
         }
     }
 
-    /// Returns the time until which the scheduler did not let an ordinary thread run that is ready since `ready`, and has the CPU after
-    /// the last of `stretches`: a quota of its group was used up. That had begun when the thread was ready, and ends when the quota is
-    /// renewed. It shows where the CPU went idle all the same, or where the thread waited until a quota was renewed, and no longer.
-    fn held_until(&self, stretches: &[Stretch], ready: u64, woken: bool) -> u64 {
-        let Some(end) = stretches.last().map(|last| last.to) else {
-            return 0;
-        };
-        if self.thread.prio < 100 {
-            return 0;
-        }
-        let renewed = self.replay.renewal(end.saturating_sub(RENEWED));
-        if let Some(renewed) = renewed.filter(|at| *at < end && end - ready > NOT_IDLE) {
-            return renewed;
-        }
-        // Whoever wakes a thread of another CPU has not told that CPU yet.
-        let told = if woken { NOT_IDLE } else { AWAKE };
-        let idle = stretches.iter().filter(|of| {
-            matches!(of.who, Who::Idle { .. }) && of.began > ready && of.to - of.from > told
-        });
-        let Some(last) = idle.map(|of| of.to).max() else {
-            return 0;
-        };
-        self.replay.renewal(last).unwrap_or(last)
-    }
-
     fn is_stopper(&self, who: Who) -> bool {
         who.is_stopper(&self.replay.names)
     }
 
     /// Says why the thread did not run while another, or nobody, had its CPU.
-    fn who_else(&self, stretch: &Stretch, ready: u64) -> Vec<(u64, u64, Cause)> {
+    fn who_else(&self, cpu: CpuId, stretch: &Stretch, ready: u64) -> Vec<(u64, u64, Cause)> {
         let Stretch { from, to, who, .. } = *stretch;
         // Whom the scheduler chose while this thread was there to be chosen.
         let chosen = stretch.began > ready;
@@ -451,15 +425,21 @@ impl Cut<'_> {
             Who::Task { prio: 100.., .. } if own < 100 && chosen => Cause::Throttled,
             Who::Task { prio, .. } if own < 100 && prio > own => Cause::Unpreemptible(who),
             Who::Idle { .. } if chosen && to - from > NOT_IDLE => Cause::Throttled,
-            Who::Idle { state } => return self.out_of_idle(from, to, state),
+            Who::Idle { state } => return self.out_of_idle(cpu, from, to, state),
             who => Cause::Taken(who),
         };
         vec![(from, to, cause)]
     }
 
     /// An idle CPU takes the time that its state is known for, and what is beyond came from outside.
-    fn out_of_idle(&self, from: u64, to: u64, state: Option<u8>) -> Vec<(u64, u64, Cause)> {
-        let known = state.and_then(|state| self.exits.get(&state));
+    fn out_of_idle(
+        &self,
+        cpu: CpuId,
+        from: u64,
+        to: u64,
+        state: Option<u8>,
+    ) -> Vec<(u64, u64, Cause)> {
+        let known = state.and_then(|state| self.exits.get(&(cpu, state)));
         let awake = from
             .saturating_add(known.map_or(AWAKE, |exit| exit + AWAKE))
             .min(to);
@@ -493,7 +473,7 @@ impl Cut<'_> {
                 Who::Idle { state } => {
                     // The time that an idle state takes to leave passes once.
                     let parts = match idle_since.replace(from) {
-                        None => self.out_of_idle(from, to, state),
+                        None => self.out_of_idle(timer, from, to, state),
                         Some(_) => vec![(from, to, Cause::IdleExit)],
                     };
                     for (from, to, cause) in parts {

@@ -21,7 +21,8 @@ use self::rules::{Entry, Kind, RULES};
 use super::cycle::{Cause, Cycle, Piece};
 use super::stacks::Site;
 use super::target::lives;
-use super::thread::{State, Thread, Wait, Waited};
+use super::thread::{State, Thread, Waited};
+use super::wait::Wait;
 use super::who::{Names, Tid, Who};
 use super::words;
 

@@ -4,18 +4,21 @@
 //! The machine as its trace tells it: who has each CPU, and what the watched threads are doing.
 
 mod cpu;
+mod renewals;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punctual_model::CpuId;
 use rustc_hash::FxHashMap;
 
 use self::cpu::{Cpu, Nest};
+use self::renewals::Renewals;
 use super::account::Notes;
 use super::event::{Event, What};
 use super::history::{History, Stretch};
-use super::thread::{Expiry, KEPT_NS, ONE_FAULT, Thread, Wait};
+use super::thread::{Expiry, KEPT_NS, ONE_FAULT, Thread};
+use super::wait::Wait;
 use super::who::{Name, Names, Tid, Who};
 
 /// Changes of all CPUs together that are kept.
@@ -85,7 +88,7 @@ pub(super) struct Replay {
     /// What the timerlat tracer said.
     pub(super) notes: Notes,
     /// When quotas of groups were renewed.
-    renewals: VecDeque<u64>,
+    pub(super) renewals: Renewals,
     /// Time that a page fault alone is taken to last, in ns.
     pub(super) fault_ns: u64,
 }
@@ -120,7 +123,7 @@ impl Replay {
             unwatched: 0,
             stoppers: FxHashMap::default(),
             notes: Notes::default(),
-            renewals: VecDeque::new(),
+            renewals: Renewals::default(),
             fault_ns: ONE_FAULT,
         }
     }
@@ -341,14 +344,7 @@ impl Replay {
             cpu.history.forget_before(old);
         }
         self.notes.forget_before(old);
-        let forgotten = self.renewals.partition_point(|at| *at < old);
-        self.renewals.drain(..forgotten);
-    }
-
-    /// Returns when the quota of some group was renewed first from `time` on.
-    pub(super) fn renewal(&self, time: u64) -> Option<u64> {
-        let next = self.renewals.partition_point(|at| *at < time);
-        self.renewals.get(next).copied()
+        self.renewals.forget_before(old);
     }
 
     fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
@@ -514,8 +510,8 @@ impl Replay {
     fn timer_expires(&mut self, time: u64, cpu: CpuId, timer: u64, function: u64, now: u64) {
         let name = self.function(function);
         self.push(time, cpu, Nest::Timer, Who::Timer { name });
-        if self.names.text(name) == QUOTA_TIMER && self.renewals.len() < REMEMBERED {
-            self.renewals.push_back(time);
+        if self.names.text(name) == QUOTA_TIMER {
+            self.renewals.add(time);
         }
         let Some((soft, hard)) = self.timers.remove(&timer) else {
             return;

@@ -16,7 +16,8 @@ use super::cycle::{Cause, Phase};
 use super::source::Source;
 use super::stacks::{self, Site, Taken};
 use super::tally::{self, Tally};
-use super::thread::{self, Wait};
+use super::thread;
+use super::wait::Wait;
 use super::who::Tid;
 use super::{Watcher, culprits, words};
 use crate::figures;
@@ -112,7 +113,7 @@ impl Watcher {
         tally: &Tally,
     ) -> WatchedThread {
         let names = &self.replay.names;
-        let late = culprits::late(tally, self.watch.deadline.map(Nanos::get));
+        let late = culprits::late(tally);
         let longs = tally.longer_than(late.limit_ns);
         let cycles = tally.cycles.max(1) as f64;
         let phases = (0..).zip(Phase::ALL).map(|(place, phase): (usize, Phase)| {

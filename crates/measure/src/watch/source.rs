@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::Arc;
 
-use punctual_model::{Better, CpuSet, Figure, Nanos};
+use punctual_model::{Better, CpuId, CpuSet, Figure, Nanos};
 use punctual_sys::pages::{HugePages, Pages};
 use punctual_sys::tracefs::{Guard, Tracefs, TracefsError, Uprobe};
 use punctual_sys::{SysRoot, clock, thread};
@@ -390,19 +390,19 @@ impl Kallsyms {
     }
 }
 
-/// Returns how long each idle state of a CPU takes to leave, as the kernel knows it.
+/// Returns how long each idle state of each CPU takes to leave, as the kernel knows it.
 pub(super) fn idle_exits(sys: &SysRoot) -> super::cycle::IdleExits {
-    let dir = "/sys/devices/system/cpu/cpu0/cpuidle";
-    let names = sys.names(dir).unwrap_or_default();
-    let exits = names.iter().filter_map(|name| {
-        let state: u8 = name.strip_prefix("state")?.parse().ok()?;
-        let us: u64 = sys
-            .read(&format!("{dir}/{name}/latency"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()?;
-        Some((state, Nanos::from_micros(us).get()))
-    });
-    exits.collect()
+    let cpus = sys.names("/sys/devices/system/cpu").unwrap_or_default();
+    let numbered = |name: &String| name.strip_prefix("cpu")?.parse::<CpuId>().ok();
+    let of_cpu = |cpu: CpuId| {
+        let dir = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        let names = sys.names(&dir).unwrap_or_default();
+        names.into_iter().filter_map(move |name| {
+            let state: u8 = name.strip_prefix("state")?.parse().ok()?;
+            let latency = sys.read(&format!("{dir}/{name}/latency")).ok()?;
+            let us: u64 = latency.trim().parse().ok()?;
+            Some(((cpu, state), Nanos::from_micros(us).get()))
+        })
+    };
+    cpus.iter().filter_map(numbered).flat_map(of_cpu).collect()
 }

@@ -64,14 +64,17 @@ impl PartialOrd for Long {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
     pub(super) total: u64,
+    /// What of it went to it in cycles above [`Tally::limit`].
+    pub(super) above: u64,
     /// The thread that it was, while it was one alone.
     pub(super) tid: Option<Tid>,
     several: bool,
 }
 
 impl Spent {
-    fn add(&mut self, ns: u64, tid: Option<Tid>) {
+    fn add(&mut self, ns: u64, is_above: bool, tid: Option<Tid>) {
         self.total += ns;
+        self.above += if is_above { ns } else { 0 };
         match (self.tid, tid) {
             (None, Some(_)) if !self.several => self.tid = tid,
             (Some(one), Some(other)) if one != other => (self.tid, self.several) = (None, true),
@@ -101,6 +104,9 @@ pub(super) struct Tally {
     pub(super) phase_max: [u64; Phase::ALL.len()],
     pub(super) steps: BTreeMap<u32, Step>,
     pub(super) spent: FxHashMap<Cause, Spent>,
+    deadline: Option<u64>,
+    /// Cycles above [`Self::limit`].
+    pub(super) above: u64,
     /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
     pub(super) unclear: u64,
     longest: BinaryHeap<Reverse<Long>>,
@@ -114,8 +120,11 @@ pub(super) struct Tally {
 const UNCLEAR: u64 = 2_000;
 
 impl Tally {
-    pub(super) fn new(keep: &Keep) -> Self {
+    /// Makes one for a thread with this deadline, if there is any.
+    pub(super) fn new(keep: &Keep, deadline: Option<u64>) -> Self {
         Self {
+            deadline,
+            above: 0,
             basis: None,
             policy: None,
             responses: Accumulator::new(keep),
@@ -135,9 +144,22 @@ impl Tally {
         }
     }
 
+    /// Whether the user said when a cycle is late.
+    pub(super) const fn has_deadline(&self) -> bool {
+        self.deadline.is_some()
+    }
+
+    /// Returns the response time above which a cycle is late, where it is known before the cycles are: the deadline or the period.
+    pub(super) fn limit(&self) -> Option<u64> {
+        self.deadline
+            .or_else(|| self.basis.and_then(|basis| basis.period))
+    }
+
     /// Takes in a cycle. `origin` is the start of the run.
     pub(super) fn add(&mut self, cycle: &Cycle, replay: &Replay, origin: u64) {
         let response = cycle.response();
+        let is_above = self.limit().is_some_and(|limit| response > limit);
+        self.above += u64::from(is_above);
         self.responses.record_slice(&[response]);
         self.cycles += 1;
         self.timed += u64::from(cycle.asked);
@@ -164,7 +186,7 @@ impl Tally {
             self.spent
                 .entry(bare)
                 .or_default()
-                .add(ns, words::tid(cause));
+                .add(ns, is_above, words::tid(cause));
             match parts.iter_mut().find(|(own, _)| *own == bare) {
                 Some((_, sum)) => *sum += ns,
                 None => parts.push((bare, ns)),

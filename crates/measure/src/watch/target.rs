@@ -207,6 +207,17 @@ impl Started {
     }
 
     fn end_within(&mut self, patience: Duration) -> ProgramEnd {
+        if let Some(end) = self.ended() {
+            return end;
+        }
+        // A shell that is ended leaves running what it has started, and that may be what was watched.
+        let below = child::Below::of(&SysRoot::live(), self.pid);
+        let end = self.end_alone(patience);
+        below.end_within(patience);
+        end
+    }
+
+    fn end_alone(&mut self, patience: Duration) -> ProgramEnd {
         let asks: [fn(u32) -> io::Result<()>; 2] = [process::ask_to_end, process::kill];
         for ask in asks {
             if let Some(end) = self.ended() {

@@ -4,6 +4,7 @@
 //! Threads whose late cycles are known, from made-up traces: what the machine that runs the tests does has no part in it.
 
 mod culprits;
+mod quotas;
 mod timerlat;
 mod traces;
 
@@ -170,7 +171,7 @@ impl Trace {
             stacks: Taken::None,
             buffer_kib: None,
         };
-        let exits = IdleExits::from([(1, 2 * US)]);
+        let exits = IdleExits::from([((0, 1), 2 * US)]);
         let mut watcher = Watcher::new(watch, exits, self.replay, Keep::default(), 0);
         watcher.take_in(&self.events);
         watcher.settle_all();

@@ -9,6 +9,7 @@ use punctual_model::CpuId;
 use punctual_sys::calls;
 
 use super::stacks::Site;
+use super::wait::Wait;
 use super::who::{Name, Tid, Who};
 
 /// States that are kept of a thread at most.
@@ -19,91 +20,6 @@ pub(super) const KEPT_NS: u64 = 2_500_000_000;
 
 /// Expiries that a thread has not waited for yet, at most: it reads them all at once.
 const EXPIRIES: usize = 64;
-
-/// What a thread waits in: a system call, with the arguments that tell one such wait from another.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(super) struct Wait {
-    /// Number of the system call; negative where this kernel does not tell.
-    pub(super) call: i64,
-    first: u64,
-    second: u64,
-}
-
-impl Wait {
-    /// A wait of which the kernel does not tell the system call.
-    pub(super) const UNKNOWN: Self = Self {
-        call: -1,
-        first: 0,
-        second: 0,
-    };
-
-    /// The wait after the call of a function that the user named.
-    pub(super) const PROBE: Self = Self {
-        call: -2,
-        first: 0,
-        second: 0,
-    };
-
-    /// Takes a system call for what it is.
-    pub(super) fn of(call: i64, args: [u64; 3]) -> Self {
-        let [a, b, _] = args;
-        let (first, second) = match calls::name(call).unwrap_or_default() {
-            // The clock, and whether the time is absolute.
-            "clock_nanosleep" | "clock_nanosleep_time64" => (a, b & 1),
-            "nanosleep" | "sched_yield" | "rt_sigtimedwait" | "pause" => (0, 0),
-            // The lock and what is done to it; the flag says whether other processes share it.
-            "futex" => (a, b & 0x7f),
-            "ioctl" => (a, b),
-            _ => (a, 0),
-        };
-        Self {
-            call,
-            first,
-            second,
-        }
-    }
-
-    /// Whether it waits for nothing but time.
-    pub(super) fn is_sleep(self) -> bool {
-        matches!(
-            calls::name(self.call),
-            Some("clock_nanosleep" | "clock_nanosleep_time64" | "nanosleep")
-        )
-    }
-
-    /// Returns the call's first argument, as a descriptor where it is one.
-    pub(super) const fn first(self) -> u64 {
-        self.first
-    }
-
-    /// Whether it waits for a lock whose holder does not get the waiter's priority (futex(2)).
-    pub(super) fn is_plain_lock(self) -> bool {
-        // FUTEX_WAIT, FUTEX_WAIT_BITSET
-        self.is_lock() && matches!(self.second, 0 | 9)
-    }
-
-    /// Whether it waits for a lock of the program's.
-    pub(super) fn is_lock(self) -> bool {
-        calls::name(self.call) == Some("futex")
-    }
-}
-
-impl std::fmt::Display for Wait {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match calls::name(self.call) {
-            Some("clock_nanosleep") if self.second == 1 => {
-                f.write_str("clock_nanosleep (absolute)")
-            }
-            Some(name @ ("read" | "ioctl" | "recvmsg" | "recvfrom" | "accept")) => {
-                write!(f, "{name} (descriptor {})", self.first)
-            }
-            Some(name) => f.write_str(name),
-            None if *self == Self::PROBE => f.write_str("the wait after the named function"),
-            None if self.call < 0 => f.write_str("any wait"),
-            None => write!(f, "system call {}", self.call),
-        }
-    }
-}
 
 /// When a timer was to expire, on the monotonic clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -444,7 +360,8 @@ impl Thread {
         };
         let done = (call.at, time, call.wait);
         keep(&mut self.own_calls, done, |(_, end, _)| *end);
-        let is_wait = call.blocked || call.wait.is_sleep() || self.cycle_at == Some(call.wait);
+        let ends_cycle = self.cycle_at.is_some_and(|at| at.covers(call.wait));
+        let is_wait = call.blocked || call.wait.is_sleep() || ends_cycle;
         if !is_wait {
             return;
         }

@@ -20,6 +20,7 @@ fn grouped(system: i64, group: i64) -> Budgets {
     Budgets {
         system: Some(limit(system)),
         groups: vec![("/sys/fs/cgroup/cpu".to_owned(), limit(group))],
+        server: None,
     }
 }
 
@@ -190,7 +191,7 @@ fn a_group_decides_where_the_system_is_open_and_not_the_other_way_round() {
     // Since 6.12 the system's limit alone throttles nobody.
     case.budgets = Budgets {
         system: Some(limit(950_000)),
-        groups: Vec::new(),
+        ..Budgets::default()
     };
     assert_eq!(case.name(), None);
     // Before that it did, and there was no fair server.

@@ -3,7 +3,14 @@
 
 //! Who is named for late cycles.
 
+use punctual_sys::SysRoot;
+
 use super::*;
+use crate::watch::culprits::{culprits, late};
+use crate::watch::cycle::{Cause, Cycle, Phase, Piece};
+use crate::watch::source::idle_exits;
+use crate::watch::tally::Tally;
+use crate::watch::who::Who;
 
 #[test]
 fn a_loop_that_nobody_disturbs_has_no_culprit() {
@@ -458,65 +465,82 @@ fn a_cpu_on_which_the_scheduler_keeps_another_real_time_thread_waiting_is_held_b
     assert_eq!(first(&thread).0, "throttling", "{:#?}", thread.culprits);
 }
 
-/// An ordinary loop loses the CPU in its work to a reader, and has it again at the end of the strike. The reader has it until
-/// `left`, and then nobody, or somebody else once more. Where `renewed` says so a timer renews a quota then.
-fn ordinary(left: u64, again: Option<u64>, renewed: Option<u64>) -> WatchedThread {
-    let mut trace = Trace::with(Some(Arc::new(|address| {
-        let name = match address {
-            7 => "hrtimer_wakeup",
-            8 => "sched_cfs_period_timer",
-            _ => return None,
+#[test]
+fn more_late_cycles_than_are_kept_have_the_same_culprit() {
+    const CYCLES: u64 = 30_000;
+    let mut replay = Replay::new(1, true, 10, None);
+    let hog = Who::Task {
+        tid: 0,
+        name: replay.names.keep(b"hog"),
+        prio: FIFO_90,
+    };
+    let mut tally = Tally::new(&Keep::default(), Some(200 * US));
+    for number in 0..CYCLES {
+        let release = number * PERIOD;
+        // Nine cycles in ten are late by what a hog takes of them.
+        let taken = if number % 10 == 0 { 0 } else { 400 * US };
+        let (ready, end) = (release + taken, release + taken + 50 * US);
+        let piece = |from, to, phase, cause| Piece {
+            from,
+            to,
+            cpu: 0,
+            phase,
+            cause,
         };
-        Some(name.to_owned())
-    })));
-    trace.prio = NICE_0;
-    with_strike(&mut trace, NOBODY, |trace, release| {
-        trace.expire(release + US);
-        trace.run(release + 3 * US, 0);
-        trace.switch(release + 50 * US, READY, OTHER, NICE_0, "reader");
-        if left < 1_500 {
-            trace.switch(release + left * US, SLEEPS, IDLE, NICE_0, "swapper/0");
-        }
-        if let Some(again) = again {
-            trace.switch(release + again * US, 0, OTHER, NICE_0, "reader");
-        }
-        if let Some(at) = renewed.map(|at| release + at * US) {
-            let timer = What::TimerEntry {
-                timer: 0xf08,
-                function: 8,
-                now: at,
-            };
-            trace.at(at, timer);
-            trace.at(at + US, What::TimerExit);
-        }
-        trace.switch(release + 1_500 * US, READY, LOOP, NICE_0, "loop");
-        release + 1_550 * US
-    });
-    trace.watched()
+        let pieces = [
+            piece(release, ready, Phase::Wakeup, Cause::Taken(hog)),
+            piece(ready, end, Phase::Running, Cause::Itself),
+        ];
+        let cycle = Cycle {
+            tid: LOOP,
+            number,
+            release,
+            asked: true,
+            end,
+            missed: 0,
+            events: 2,
+            pieces: pieces
+                .into_iter()
+                .filter(|piece| piece.length() > 0)
+                .collect(),
+            sites: Vec::new(),
+        };
+        tally.add(&cycle, &replay, 0);
+    }
+    let late = late(&tally);
+    assert_eq!(
+        (late.rule.as_str(), late.count),
+        ("deadline", CYCLES / 10 * 9)
+    );
+    assert!(late.examined < late.count);
+    let found = culprits(
+        &tally,
+        &late,
+        Matters::OfThePeriod,
+        &replay.names,
+        &mut |_| Vec::new(),
+    );
+    let [first] = found.as_slice() else {
+        panic!("{found:#?}");
+    };
+    assert_eq!(first.what, "hog (real-time 90)");
+    assert!(first.in_time_mean_ns < 1.0, "{first:#?}");
+    assert_eq!(first.saved, late.examined);
 }
 
 #[test]
-fn whoever_runs_while_a_quota_is_used_up_keeps_nobody_from_running() {
-    for left in [60, 700, 1_480] {
-        let thread = ordinary(left, None, None);
-        assert_eq!(first(&thread).0, "throttling", "{:#?}", thread.culprits);
-        assert_eq!(first(&thread).2, 1);
-        assert!(thread.culprits.iter().all(|of| of.kind != "task"));
+fn an_idle_state_is_left_as_fast_as_that_of_its_own_cpu() {
+    let dir = tempfile::tempdir().unwrap();
+    for (cpu, us) in [(0, "100"), (4, "1200")] {
+        let path = dir
+            .path()
+            .join(format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state1"));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("latency"), format!("{us}\n")).unwrap();
     }
-    // It lasts until the quota is renewed; from then on the loop competes like all others.
-    for (renewed, most) in [
-        (None, "task"),
-        (Some(600), "task"),
-        (Some(1_400), "throttling"),
-    ] {
-        let thread = ordinary(60, Some(300), renewed);
-        let longest = thread.culprits.iter().max_by_key(|of| of.total_ns).unwrap();
-        assert_eq!(longest.kind, most, "{renewed:?}: {:#?}", thread.culprits);
-    }
-    // The CPU was never idle, and the loop waits until the quota is renewed, and no longer.
-    let thread = ordinary(1_500, None, Some(1_450));
-    assert_eq!((first(&thread).0, first(&thread).2), ("throttling", 1));
-    // Where neither is so, nothing says that the reader had it by no right.
-    let thread = ordinary(1_500, None, None);
-    assert_eq!(first(&thread), ("task", "reader (nice 0)", 1));
+    let exits = idle_exits(&SysRoot::at(dir.path()));
+    assert_eq!(
+        exits,
+        IdleExits::from([((0, 1), 100 * US), ((4, 1), 1_200 * US)])
+    );
 }

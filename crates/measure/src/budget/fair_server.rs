@@ -6,8 +6,37 @@
 use punctual_model::CpuId;
 use punctual_sys::SysRoot;
 
-use super::pattern::FairServer;
-use crate::budget::Budget;
+use super::Budget;
+
+/// What the fair server takes of a period unless somebody changed it.
+const FAIR_DEFAULT: Budget = Budget {
+    runtime_us: 950_000,
+    period_us: 1_000_000,
+};
+
+/// The fair server of this kernel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FairServer {
+    /// The kernel is older than it.
+    Absent,
+    /// What it leaves to others, as read for the CPU.
+    Known(Budget),
+    /// It is there, and cannot be read: what it leaves by default.
+    Assumed,
+    /// Not known whether the kernel has it.
+    Unknown,
+}
+
+impl FairServer {
+    /// Returns what it leaves to real-time threads, where it takes anything.
+    pub(crate) fn budget(self) -> Option<Budget> {
+        match self {
+            Self::Absent => None,
+            Self::Known(budget) => (!budget.is_open()).then_some(budget),
+            Self::Assumed | Self::Unknown => Some(FAIR_DEFAULT),
+        }
+    }
+}
 
 /// The first release with a fair server, and without throttling by the system's budget.
 const SINCE: (u32, u32) = (6, 12);
@@ -26,6 +55,23 @@ pub(crate) fn fair_server(sys: &SysRoot, cpu: Option<CpuId>) -> FairServer {
         Some(release) if release < SINCE => FairServer::Absent,
         Some(_) => FairServer::Assumed,
         None => FairServer::Unknown,
+    }
+}
+
+/// Reads what the fair servers of all CPUs leave to real-time threads, the least, where the kernel has such servers and they are what
+/// limits those threads. None on an older kernel, and where its release is not known.
+pub(super) fn least(sys: &SysRoot) -> Option<Budget> {
+    let cpus = sys.names("/sys/devices/system/cpu").unwrap_or_default();
+    let numbered = |name: &String| name.strip_prefix("cpu")?.parse::<CpuId>().ok();
+    let known = cpus.iter().filter_map(numbered);
+    let known = known.filter_map(|cpu| debugfs(sys, cpu));
+    match fair_server(sys, None) {
+        FairServer::Assumed => Some(
+            known
+                .min_by(|a, b| a.share().total_cmp(&b.share()))
+                .unwrap_or(FAIR_DEFAULT),
+        ),
+        FairServer::Absent | FairServer::Known(_) | FairServer::Unknown => None,
     }
 }
 
