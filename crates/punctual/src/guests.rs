@@ -9,7 +9,7 @@ mod record;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use punctual_kernel::GuestTarget;
@@ -227,7 +227,11 @@ pub(crate) fn machine(
 ) -> Result<Machine, String> {
     match target.machine {
         Some(machine) => Ok(machine),
-        None => kvm_works(host, &target.kernel, stop).map(|()| Machine::Kvm),
+        // Of a trial that was stopped nothing is known. What is begun next sees that it is to stop.
+        None => match kvm_works(host, &target.kernel, stop) {
+            Err(why) if !stop.load(Ordering::Relaxed) => Err(why),
+            _ => Ok(Machine::Kvm),
+        },
     }
 }
 

@@ -4,7 +4,7 @@
 //! Configures and runs make.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use punctual_model::{BuildEnd, BuiltKernel, KernelModel, UnmetOption};
@@ -29,6 +29,8 @@ pub struct Order<'a> {
     pub name: String,
     /// Name or directory of the source, as it is recorded.
     pub source: String,
+    /// What tells it from another source that had the name before, where it is one of the store.
+    pub source_id: Option<String>,
     /// The source.
     pub tree: &'a Tree,
     /// Its configuration.
@@ -130,7 +132,6 @@ pub fn build(
     let place = stock.place(StoredKind::Build, &order.name)?;
     make_private(&place)?;
     let objects = place.join("obj");
-    fs::create_dir_all(&objects).map_err(PathError::at("make directory", &objects))?;
     let _lock = lock(&place, &order.name)?;
     let before = stock.build(&order.name)?;
     if let Some(before) = &before {
@@ -148,12 +149,17 @@ pub fn build(
             });
         }
     }
+    // What is unpacked has the times of its archive: make would take objects of another source, which are newer, for this one's.
+    let id = |before: &BuiltKernel| before.source_id.clone();
+    let others = before.as_ref().and_then(id);
+    if others.is_some() && others != order.source_id && objects.exists() {
+        fs::remove_dir_all(&objects).map_err(PathError::at("remove", &objects))?;
+    }
+    fs::create_dir_all(&objects).map_err(PathError::at("make directory", &objects))?;
     let configured = configure(order.tree, &objects, order.wish, sys, stop)?;
     if !configured.unmet.is_empty() && !order.anyway {
         return Err(BuildError::Unmet(configured.unmet));
     }
-    let config = place.join("config");
-    copy(&objects.join(".config"), &config)?;
     let ccache = order.ccache && has("ccache");
     let mut built = described(order, &configured, &place, ccache);
     // A build that was stopped is gone on with: its time counts.
@@ -170,6 +176,10 @@ pub fn build(
         }
     }
     built.starts += 1;
+    // Before anything of the build before is replaced: whatever ends this one, it is no longer whole.
+    (built.at, built.end) = (at(), BuildEnd::Stopped);
+    stock.write(StoredKind::Build, &order.name, &built)?;
+    copy(&objects.join(".config"), &place.join("config"))?;
     let begun = Instant::now();
     let log = place.join("build.log");
     let mut make = |goals: &[&str]| {
@@ -192,6 +202,7 @@ pub fn build(
     };
     // A second make, since it builds the kernel itself where it is not there, beside the first one.
     if ended.is_ok() && order.package {
+        remove_packages(&place)?;
         ended = make(&["bindeb-pkg"]);
     }
     built.make_ms += u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -203,7 +214,11 @@ pub fn build(
         Ok(()) => complete(order, &place, &objects, &mut built)?,
         Err(ToolError::Stopped { .. }) => built.end = BuildEnd::Stopped,
         Err(ToolError::Failed { .. }) => built.end = BuildEnd::Failed,
-        Err(err) => return Err(err.into()),
+        Err(err) => {
+            built.end = BuildEnd::Failed;
+            stock.write(StoredKind::Build, &order.name, &built)?;
+            return Err(err.into());
+        }
     }
     stock.write(StoredKind::Build, &order.name, &built)?;
     Ok(built)
@@ -253,6 +268,7 @@ fn described(
     BuiltKernel {
         name: order.name.clone(),
         source: order.source.clone(),
+        source_id: order.source_id.clone(),
         architecture: Some(order.tree.machine().to_owned()),
         release: None,
         model: order.wish.model,
@@ -332,15 +348,29 @@ fn complete(
     let release = fs::read(&release).map_err(PathError::at("read", &release))?;
     built.release = Some(String::from_utf8_lossy(&release).trim().to_owned());
     if order.package {
-        // They come to lie beside make's directory.
-        let entries = fs::read_dir(place).map_err(PathError::at("list", place))?;
-        let paths = entries.flatten().map(|entry| entry.path());
-        let debs = paths.filter(|path| path.extension().is_some_and(|end| end == "deb"));
+        let debs = packages(place)?.into_iter();
         built.packages = debs.map(|path| path.display().to_string()).collect();
-        built.packages.sort();
     }
     built.end = BuildEnd::Complete;
     Ok(())
+}
+
+/// Returns the packages of a build. bindeb-pkg writes them next to the directory of objects.
+fn packages(place: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let entries = fs::read_dir(place).map_err(PathError::at("list", place))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut debs: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "deb"))
+        .collect();
+    debs.sort();
+    Ok(debs)
+}
+
+/// Removes those of an earlier build: their names have another release, and they would count as of this one.
+fn remove_packages(place: &Path) -> Result<(), PathError> {
+    packages(place)?
+        .iter()
+        .try_for_each(|path| fs::remove_file(path).map_err(PathError::at("remove", path)))
 }
 
 /// Steps of an earlier build of this source and base, from a clean start to the end.

@@ -29,10 +29,11 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
         title: args.title.clone(),
         ..gather::material(home, args)?
     };
+    let document = Document::new(&material);
     if let ReportFormat::Junit | ReportFormat::Tap = args.format {
+        files::pictures(&document, args)?;
         return judged(&material, target, args);
     }
-    let document = Document::new(&material);
     if let (Some(target), Some(path)) = (target, &output) {
         let page = match args.format {
             ReportFormat::Md => markdown::page(&document),

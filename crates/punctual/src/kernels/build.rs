@@ -83,6 +83,10 @@ fn one(
             || source.tree.path.display().to_string(),
             |known| known.name.clone(),
         ),
+        source_id: source.known.as_ref().map(|known| {
+            let sha256 = known.sha256.as_deref().unwrap_or("no archive");
+            format!("{}, {sha256}, fetched {}", known.from, known.at)
+        }),
         tree: &source.tree,
         wish,
         jobs: manner.jobs.map_or_else(cpus, usize::from),

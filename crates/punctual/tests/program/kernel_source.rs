@@ -30,8 +30,8 @@ allnoconfig:
 	echo '# $(ARCH) $(CROSS_COMPILE)' >> $(O)/.config
 olddefconfig:
 	true
-$(O)/%.o:
-	@echo "  CC      kernel/$*.o"; sleep $${SLOW:-0}; echo $* > $@
+$(O)/%.o: kernel/sched.c
+	@echo "  CC      kernel/$*.o"; sleep $${SLOW:-0}; cp kernel/sched.c $@
 bzImage: $(O)/one.o $(O)/two.o $(O)/three.o
 	@mkdir -p $(O)/arch/x86/boot $(O)/include/config
 	@echo "$$KBUILD_BUILD_TIMESTAMP $$KBUILD_BUILD_USER" > $(O)/arch/x86/boot/bzImage
@@ -43,7 +43,7 @@ Image: $(O)/one.o
 	@echo 6.12.9$(LOCALVERSION) > $(O)/include/config/kernel.release
 bindeb-pkg:
 	@test -s $(O)/arch/x86/boot/bzImage
-	@echo deb > $(O)/../linux-image_1_amd64.deb
+	@echo deb > $(O)/../linux-image-6.12.9$(LOCALVERSION)_1_amd64.deb
 "#;
 
 const KCONFIG: &str = "config EXPERT\n\tbool \"e\"\nconfig PREEMPT_RT\n\tbool \"rt\"\n\tdepends on EXPERT\n\

@@ -164,11 +164,11 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
     pub model: Vec<Model>,
 
-    /// Loads, one after the other [default: printk:1000,fork,tmpfs] (comma-separated, can be repeated)
+    /// Loads, one after the other [default: printk:1000,fork,tmpfs; none with --idle] (comma-separated, can be repeated)
     #[arg(long, value_name = "LOAD")]
     pub load: Vec<LoadList>,
 
-    /// Also measure without a load
+    /// Measure without a load too; without --load only that
     #[arg(long)]
     pub idle: bool,
 

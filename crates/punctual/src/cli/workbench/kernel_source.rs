@@ -239,7 +239,7 @@ pub struct KernelBuildArgs {
     pub package: bool,
 
     /// Test whether the whole source compiles, instead of building a kernel to run: takes hours, estimated first
-    #[arg(long, value_name = "CONFIG", value_enum, conflicts_with_all = ["base", "package"])]
+    #[arg(long, value_name = "CONFIG", value_enum, conflicts_with_all = ["base", "package", "matrix"])]
     pub build_test: Option<BuildTest>,
 
     /// With --build-test: compile only this directory of the source, such as drivers/clocksource (can be repeated)

@@ -13,7 +13,7 @@ use punctual_kernel::latency_test::{Baseline, Common, Row};
 use punctual_kernel::patch::Limits;
 use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
 use punctual_model::{
-    BandVerdict, Check, KernelModel, Nanos, PatchOutcome, PatchResult, RtStepKind,
+    BandVerdict, Check, KernelModel, KernelSource, Nanos, PatchOutcome, PatchResult, RtStepKind,
 };
 use punctual_sys::SysRoot;
 
@@ -117,8 +117,9 @@ impl Run<'_> {
 
     fn fetch(&self) -> Result<String, CliError> {
         let name = self.source_name();
-        if self.stock.source(&name).is_ok() {
+        if let Ok(known) = self.stock.source(&name) {
             // Named, or fetched before this program was stopped.
+            self.has_checksum(&known)?;
             let found = self.find()?;
             self.is_of_version(&found.tree.version)?;
             return Ok(format!(
@@ -151,6 +152,25 @@ impl Run<'_> {
                 )))
             }
         }
+    }
+
+    /// Refuses a source of the store that does not have the checksum that was given.
+    fn has_checksum(&self, known: &KernelSource) -> Result<(), CliError> {
+        let Some(asked) = &self.order.sha256 else {
+            return Ok(());
+        };
+        let of_known = known.sha256.as_deref();
+        if of_known.is_some_and(|of_known| of_known.eq_ignore_ascii_case(asked)) {
+            return Ok(());
+        }
+        let name = &known.name;
+        Err(match of_known {
+            Some(of_known) => CliError::failed_to(format!("take the source {name}"))
+                .because(format!("its SHA-256 is {of_known}, not that of --sha256")),
+            None => CliError::usage(format!(
+                "--sha256: no archive was fetched for the source {name}, so it has no checksum"
+            )),
+        })
     }
 
     /// Returns what is to be fetched. What is patched is a copy: a directory of the user's, or another source of the store,

@@ -206,14 +206,90 @@ fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
         return;
     }
     let report = finish(command()).fine().json();
-    let packages = report["builds"][0]["packages"].as_array().unwrap();
-    assert_eq!(packages.len(), 1);
+    let packages = |report: &serde_json::Value| report["builds"][0]["packages"].clone();
+    let made = packages(&report);
+    let [package] = made.as_array().unwrap().as_slice() else {
+        panic!("{report:#}");
+    };
     assert!(
-        packages[0]
+        package
             .as_str()
             .unwrap()
-            .ends_with("k/linux-image_1_amd64.deb")
+            .ends_with("k/linux-image-6.12.9-punctual_1_amd64.deb")
     );
+    // Those of the build before are none of this one.
+    let mut rt = command();
+    rt.args(["--model", "rt"]);
+    let report = finish(rt).fine().json();
+    let made = packages(&report);
+    let [package] = made.as_array().unwrap().as_slice() else {
+        panic!("{report:#}");
+    };
+    assert!(
+        package
+            .as_str()
+            .unwrap()
+            .ends_with("k/linux-image-6.12.9-punctual-rt_1_amd64.deb")
+    );
+}
+
+#[test]
+fn a_source_that_takes_the_name_of_another_gets_objects_of_its_own() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let of = |text: &str| {
+        fs::write(tree.join("kernel/sched.c"), text).unwrap();
+        let archive = home.dir().join("linux-6.12.9.tar.gz");
+        // As old as an archive's files are: older than any object.
+        let tar = Command::new("tar")
+            .args([
+                "--mtime",
+                "2020-01-01",
+                "-C",
+                shown(home.dir()),
+                "-czf",
+                shown(&archive),
+                "linux",
+            ])
+            .status();
+        assert!(tar.unwrap().success());
+        kernel(&home, &["fetch", shown(&archive), "--name", "x"]).fine();
+        let line = "build x --anyway --quiet --no-ccache --name k --json";
+        let args: Vec<&str> = line.split(' ').collect();
+        assert_eq!(
+            kernel(&home, &args).fine().json()["builds"][0]["end"],
+            "complete"
+        );
+        machine::read(&home.store().join("kernels/builds/k/obj/one.o")).unwrap()
+    };
+    assert_eq!(of("A\n"), "A\n");
+    kernel(&home, &["rm", "x"]).fine();
+    assert_eq!(of("B\n"), "B\n");
+}
+
+#[test]
+fn a_build_that_fails_for_want_of_a_tool_is_not_the_whole_one_before() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let line = format!(
+        "build {} --anyway --quiet --no-ccache --name k",
+        shown(&tree)
+    );
+    let args: Vec<&str> = line.split(' ').collect();
+    kernel(&home, &args).fine();
+    let makefile = machine::read(&tree.join("Makefile")).unwrap();
+    let lacks = "bzImage:\n\t@echo '/bin/sh: 1: zstd: not found' >&2; exit 2\n";
+    let cut = makefile.find("bzImage: ").unwrap();
+    let end = makefile
+        .find("Image: $(O)/one.o\n\t@mkdir -p $(O)/arch/arm64")
+        .unwrap();
+    let broken = format!("{}{lacks}{}", &makefile[..cut], &makefile[end..]);
+    fs::write(tree.join("Makefile"), broken).unwrap();
+    kernel(&home, &args).error(5, &["zstd"]);
+    let builds = kernel(&home, &["list", "--json"]).fine().json()["builds"].clone();
+    assert_eq!(builds[0]["end"], "failed");
+    assert!(builds[0]["image"].is_null(), "{builds:#}");
+    kernel(&home, &["config", "check", "k"]).error(1, &["k"]);
 }
 
 #[test]
