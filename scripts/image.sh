@@ -32,8 +32,9 @@ STORAGE_DRIVER=${STORAGE_DRIVER:-vfs}
 BUILDAH_ISOLATION=${BUILDAH_ISOLATION:-chroot}
 export STORAGE_DRIVER BUILDAH_ISOLATION
 scratch=$(mktemp -d)
+container=
+trap 'rm -rf "$scratch"; [ -z "$container" ] || buildah rm "$container" >/dev/null' EXIT
 container=$(buildah from --arch "$architecture" scratch)
-trap 'buildah rm "$container" >/dev/null; rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/bin" "$scratch/tmp" "$scratch/var/lib/punctual" "$scratch/etc"
 chmod 1777 "$scratch/tmp"
 chmod 700 "$scratch/var/lib/punctual"

@@ -17,6 +17,8 @@ state=$mnt/var/lib/punctual/tune
 mkdir "$mnt"
 zram=
 finish() {
+    # A frozen file system would wait for ever, for whoever writes to it.
+    ! mountpoint -q "$mnt" || fsfreeze -u "$mnt" 2> /dev/null || true
     for each in dev sys proc .; do
         ! mountpoint -q "$mnt/$each" || umount -l "$mnt/$each"
     done

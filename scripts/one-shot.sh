@@ -13,14 +13,16 @@ target=${CARGO_TARGET_DIR:-target}
 scripts/kernel-images.sh
 mkdir -p "$target/one-shot"
 place=$(cd "$target/one-shot" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # get PACKAGE DIRECTORY [MEMBER...]: unpacks a package, or what of it is named.
 get() {
     package=$1
     to=$2
     shift 2
-    scratch=$(mktemp -d)
-    trap 'rm -rf "$scratch"' EXIT
+    scratch=$work/package
+    mkdir "$scratch"
     echo "Downloading $package"
     (cd "$scratch" && apt-get download -qq "$package" 2>/dev/null) || {
         echo "Error: $package cannot be downloaded: apt-get update, on Debian" >&2
@@ -40,7 +42,7 @@ for meta in linux-image-amd64 linux-image-rt-amd64; do
     release=${package#linux-image-}
     modules=$place/modules/$release
     [ ! -s "$modules/ext4.ko" ] || continue
-    unpacked=$(mktemp -d)
+    unpacked=$work/unpacked
     get "$package" "$unpacked" './lib/modules/*/kernel/fs/*' './lib/modules/*/kernel/lib/crc16.ko' \
         './lib/modules/*/kernel/crypto/crc32c_generic.ko' './lib/modules/*/kernel/drivers/virtio/*' \
         './lib/modules/*/kernel/drivers/block/virtio_blk.ko' './lib/modules/*/kernel/drivers/watchdog/*'

@@ -7,25 +7,25 @@
 //! in it: the directory belongs to this user alone, every directory above it to this user or root, and
 //! no name in it is followed if it is a symbolic link.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+mod trusted;
+
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use punctual_sys::dir::Dir;
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{FlockOperation, OFlags};
+
+use self::trusted::check_above;
+pub use self::trusted::{check_trusted_dir, open_trusted};
 
 /// A journal larger than this is none of ours.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The lock's file, in the directory.
 const LOCK: &str = "lock";
-
-/// What may write to others: group and all.
-const OTHERS_WRITE: u32 = 0o022;
-/// Set on directories in which everybody may make files, but only owners remove them.
-const STICKY: u32 = 0o1000;
 
 /// The directory could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -253,56 +253,6 @@ fn not_safe(path: &Path, reason: &str) -> PrivateDirError {
     }
 }
 
-/// Checks that nobody but `owners` can put something else in the place of `whole`, a path without
-/// links.
-fn check_above(whole: &Path, owners: &[u32]) -> Result<(), PrivateDirError> {
-    for above in whole.ancestors().skip(1) {
-        let meta = fs::metadata(above).map_err(|err| failed("examine", above, err))?;
-        if !owners.contains(&meta.uid()) {
-            return Err(not_safe(above, "it belongs to another user"));
-        }
-        let mode = meta.permissions().mode();
-        if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
-            return Err(not_safe(above, "others may rename what is in it"));
-        }
-    }
-    Ok(())
-}
-
-/// Opens a file that root is to obey: a regular one that belongs to one of `owners`, that nobody else
-/// may write to, and that nobody else can put another file in the place of. A symbolic link is followed,
-/// and both its place and what it leads to are held to that.
-///
-/// # Errors
-///
-/// Fails where that is not so, and as `open(2)` does.
-pub fn open_trusted(path: &Path, owners: &[u32]) -> Result<File, PrivateDirError> {
-    let path = std::path::absolute(path).map_err(|err| failed("find", path, err))?;
-    let real = fs::canonicalize(&path).map_err(|err| failed("find", &path, err))?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(&real, flags, Mode::empty())
-        .map_err(|err| failed("open", &real, err.into()))?;
-    let file = File::from(file);
-    let meta = file
-        .metadata()
-        .map_err(|err| failed("examine", &real, err))?;
-    if !meta.is_file() {
-        return Err(not_safe(&real, "it is not a regular file"));
-    }
-    if !owners.contains(&meta.uid()) {
-        return Err(not_safe(&real, "it belongs to another user"));
-    }
-    if meta.permissions().mode() & OTHERS_WRITE != 0 {
-        return Err(not_safe(&real, "others may write to it"));
-    }
-    check_above(&real, owners)?;
-    if let (Some(place), Some(name)) = (path.parent(), path.file_name()) {
-        let place = fs::canonicalize(place).map_err(|err| failed("find", place, err))?;
-        check_above(&place.join(name), owners)?;
-    }
-    Ok(file)
-}
-
 /// The right to change the machine, until this is dropped or the process ends.
 #[derive(Debug)]
 pub struct Lock {
@@ -420,6 +370,7 @@ fn failed(action: &'static str, path: &Path, source: io::Error) -> PrivateDirErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     fn private() -> (tempfile::TempDir, PrivateDir) {
@@ -457,57 +408,6 @@ mod tests {
         mode(private.path().parent().unwrap(), 0o777);
         let err = PrivateDir::open(private.path()).unwrap_err().to_string();
         assert!(err.contains("others may rename"), "{err}");
-    }
-
-    #[test]
-    fn a_file_that_somebody_else_could_change_is_not_obeyed() {
-        let dir = tempfile::tempdir().unwrap();
-        let own = rustix::process::geteuid().as_raw();
-        let inner = dir.path().join("a/b");
-        fs::create_dir_all(&inner).unwrap();
-        let file = inner.join("profile.toml");
-        fs::write(&file, "x").unwrap();
-        let mode =
-            |path: &Path, bits| fs::set_permissions(path, Permissions::from_mode(bits)).unwrap();
-        let opened = |path: &Path| open_trusted(path, &[0, own]).map_err(|err| err.to_string());
-        mode(&file, 0o644);
-        opened(&file).unwrap();
-        for bits in [0o664, 0o646] {
-            mode(&file, bits);
-            assert!(
-                opened(&file).unwrap_err().contains("others may write"),
-                "{bits:o}"
-            );
-        }
-        mode(&file, 0o644);
-        // Any directory above it will do, and so will the group.
-        for bits in [0o775, 0o757] {
-            mode(&dir.path().join("a"), bits);
-            assert!(
-                opened(&file).unwrap_err().contains("others may rename"),
-                "{bits:o}"
-            );
-        }
-        mode(&dir.path().join("a"), 0o1777);
-        opened(&file).unwrap();
-        // A link in such a directory is as good as a file in it.
-        let open = dir.path().join("open");
-        fs::create_dir(&open).unwrap();
-        symlink(&file, open.join("link.toml")).unwrap();
-        opened(&open.join("link.toml")).unwrap();
-        mode(&open, 0o777);
-        assert!(
-            opened(&open.join("link.toml"))
-                .unwrap_err()
-                .contains("others may rename")
-        );
-        assert!(
-            open_trusted(&file, &[own + 1])
-                .unwrap_err()
-                .to_string()
-                .contains("another user")
-        );
-        assert!(opened(&inner).unwrap_err().contains("not a regular file"));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //!
 //! A file has systems and results; a result has an entry a system, with a mean and, as `RawString`, the values that it is
 //! of. Each entry becomes a figure: the name of the test, and as labels the system and the arguments of the test. The
-//! interval is ours, Student's of the values; the suite writes none.
+//! interval is ours, Student's of the values; the suite writes none. Results of another kind than a number, such as lines
+//! over time, are left out.
 
 use std::io::BufRead;
 
@@ -38,6 +39,7 @@ struct Test {
     description: String,
     scale: String,
     proportion: String,
+    display: String,
     entries: Vec<Entry>,
 }
 
@@ -57,6 +59,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     let mut path: Vec<String> = Vec::new();
     let (mut test, mut text) = (Test::default(), String::new());
     let mut closed = false;
+    let mut left_out = 0_u64;
     loop {
         let at = Place::Byte(reader.buffer_position());
         let wrong = |reason: String| ImportError::content(at, reason);
@@ -99,8 +102,11 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
                 let said = std::mem::take(&mut text).trim().to_owned();
                 test.take(parent, &name, said);
                 if name == "Result" {
-                    let made = std::mem::take(&mut test).figures(at)?;
-                    imported.figures.extend(made);
+                    let test = std::mem::take(&mut test);
+                    match test.is_number() {
+                        true => imported.figures.extend(test.figures(at)?),
+                        false => left_out += 1,
+                    }
                     if imported.figures.len() > MOST {
                         return Err(wrong(format!("more than {MOST} entries")));
                     }
@@ -118,10 +124,22 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         )
         .hinted("import the whole file"));
     }
+    finished(imported, left_out)
+}
+
+/// Says what the figures are, and how many results are none.
+fn finished(mut imported: Imported, left_out: u64) -> Result<Imported, ImportError> {
     if imported.figures.is_empty() {
         return Err(ImportError::file("it has no result with a number"));
     }
     imported.state("each figure is the mean of the values that the suite kept of its own runs");
+    match left_out {
+        0 => {}
+        1 => imported.state("1 result that is not a single number was left out"),
+        _ => imported.state(format!(
+            "{left_out} results that are not a single number were left out"
+        )),
+    }
     Ok(imported)
 }
 
@@ -145,6 +163,7 @@ impl Test {
             ("Result", "Description") => Some(&mut self.description),
             ("Result", "Scale") => Some(&mut self.scale),
             ("Result", "Proportion") => Some(&mut self.proportion),
+            ("Result", "DisplayFormat") => Some(&mut self.display),
             ("Entry", of) => self.entries.last_mut().and_then(|entry| match of {
                 "Identifier" => Some(&mut entry.system),
                 "Value" => Some(&mut entry.value),
@@ -160,6 +179,11 @@ impl Test {
                 _ => cut(text),
             };
         }
+    }
+
+    /// Whether its values are single numbers: those of lines over time are lists of them, others are words.
+    fn is_number(&self) -> bool {
+        matches!(self.display.as_str(), "" | "BAR_GRAPH")
     }
 
     fn figures(self, at: Place) -> Result<Vec<Figure>, ImportError> {

@@ -66,6 +66,38 @@ fn each_entry_is_a_figure_with_the_values_behind_it() {
 }
 
 #[test]
+fn results_that_are_no_single_number_are_left_out_and_counted() {
+    let result = |kind: &str, value: &str| {
+        format!(
+            "<Result><Identifier>pts/x-1.0.0</Identifier><DisplayFormat>{kind}</DisplayFormat><Data><Entry>\
+             <Identifier>a</Identifier><Value>{value}</Value><RawString>{value}</RawString></Entry></Data></Result>"
+        )
+    };
+    let with = |more: &str| FILE.replacen("  <Result>", &format!("{more}  <Result>"), 1);
+    let lines = result("LINE_GRAPH", "60.0,55.0,58.0");
+    let words = result("PASS_FAIL", "PASS");
+    let alone = read(FILE).unwrap();
+    for (more, said) in [
+        (lines.clone(), "1 result that is not a single number"),
+        (
+            format!("{lines}{words}"),
+            "2 results that are not a single number",
+        ),
+    ] {
+        let imported = read(&with(&more)).unwrap();
+        assert_eq!(imported.figures, alone.figures);
+        let last = imported.stated.last().unwrap();
+        assert!(last.starts_with(said), "{last}");
+        assert_eq!(imported.stated.len(), alone.stated.len() + 1);
+    }
+    // Where only such results are left there is nothing to import, and a bar is a number.
+    let err = read(&with(&lines).replacen("BAR_GRAPH", "LINE_GRAPH", 1));
+    assert!(err.unwrap_err().to_string().contains("no result"));
+    let err = read(&with(&result("BAR_GRAPH", "PASS"))).unwrap_err();
+    assert!(err.to_string().contains("`PASS` is not a number"), "{err}");
+}
+
+#[test]
 fn what_is_no_result_is_refused_with_its_place() {
     for (from, to, said) in [
         ("93.71</Value>", "fast</Value>", "`fast` is not a number"),

@@ -86,9 +86,10 @@ pub(super) fn make(
         .stderr(Stdio::piped());
     let mut child = TiedChild::start(&mut command, &Bounds::default()).map_err(started)?;
     let mut said = Vec::new();
-    if let Some(errors) = child.process().stderr.take() {
-        // What cannot be read is not said.
-        drop(errors.take(SAID).read_to_end(&mut said));
+    if let Some(mut errors) = child.process().stderr.take() {
+        // What cannot be read is not said; what is too long is read and dropped: a closed pipe would end the program.
+        drop((&mut errors).take(SAID).read_to_end(&mut said));
+        drop(io::copy(&mut errors, &mut io::sink()));
     }
     let status = child.process().wait().map_err(started)?;
     if !status.success() {

@@ -552,6 +552,14 @@ fn the_program_that_makes_the_initrd_is_asked_as_mkinitramfs_is() {
     script("echo no space >&2; exit 3");
     let err = step.carry_out(&at("y"), None).unwrap_err().to_string();
     assert!(err.contains("exit status: 3: no space"), "{err}");
+    // One that says a lot is not ended for that; echo is a part of the shell, which SIGPIPE would end.
+    let line = "x".repeat(99);
+    script(&format!(
+        "i=0; while [ $i -lt 2000 ]; do echo {line} >&2; i=$((i + 1)); done; echo \"$3\" > \"$2\""
+    ));
+    fs::remove_file(bench.sys.full("/boot/made")).unwrap();
+    step.carry_out(&at("z"), None).unwrap();
+    assert_eq!(bench.text("boot/made"), format!("{CANDIDATE}\n"));
     let mut wish = bench.wish();
     wish.initrd = Initrd::MadeBy(program.clone());
     assert!(

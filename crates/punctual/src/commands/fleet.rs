@@ -5,6 +5,7 @@
 
 mod collection;
 mod hosts;
+mod inventory;
 mod playbook;
 mod programs;
 
@@ -17,7 +18,6 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use jiff::Timestamp;
-use punctual_host::private_dir::open_trusted;
 use punctual_model::{FLEET_FORMAT, FleetReport, FleetState, Nanos};
 use punctual_report::document::Document;
 use punctual_store::Store;
@@ -25,6 +25,7 @@ use punctual_verdict::words::clean;
 use serde_json::json;
 
 use self::hosts::Hosts;
+use self::inventory::{inventory, obeyed};
 use self::playbook::{Ended, Line, Workshop};
 use crate::cli::{Cli, Command, ExperimentAction, FleetAction, FleetArgs, TuneAction};
 use crate::error::CliError;
@@ -32,7 +33,6 @@ use crate::exit::Exit;
 use crate::home;
 use crate::output::{self, print, remark};
 use crate::signals::StopRequest;
-use crate::tuning::owners;
 
 /// What Ansible would take for code of its own in a text.
 const TEMPLATES: [&str; 3] = ["{{", "{%", "{#"];
@@ -321,39 +321,6 @@ fn no_hosts(args: &FleetArgs, ended: &Ended) -> CliError {
             "`ansible-inventory --graph -i {}` shows what Ansible reads",
             args.inventory.display()
         ))
-}
-
-/// Returns the path of an inventory that may be obeyed: it can name programs to run here.
-fn inventory(path: &Path) -> Result<PathBuf, CliError> {
-    let real = fs::canonicalize(path).map_err(|err| {
-        CliError::failed_to(format!("read inventory {}", path.display())).because(err)
-    })?;
-    obeyed(&real, "inventory")?;
-    // Ansible reads these next to it.
-    for beside in ["group_vars", "host_vars"] {
-        let dir = real.with_file_name(beside);
-        if let Ok(entries) = fs::read_dir(&dir) {
-            for entry in entries.flatten().filter(|entry| entry.path().is_file()) {
-                obeyed(&entry.path(), beside)?;
-            }
-        }
-    }
-    Ok(real)
-}
-
-/// Refuses, as root, a file that somebody else could have written.
-fn obeyed(path: &Path, what: &str) -> Result<(), CliError> {
-    if !punctual_sys::thread::is_root() {
-        return Ok(());
-    }
-    open_trusted(path, &owners()).map(drop).map_err(|err| {
-        CliError::failed_to(format!("use {what} {} as root", path.display()))
-            .because(err)
-            .hint(
-                "the file and every directory above it must belong to root or to you and be writable by \
-                 nobody else: chown, chmod go-w",
-            )
-    })
 }
 
 /// Returns the settings of Ansible that the site has here, if they may be obeyed. Ansible itself is started elsewhere.

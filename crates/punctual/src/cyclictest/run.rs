@@ -119,7 +119,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         };
         say(&(0..spec.threads).map(line).collect::<String>());
     }
-    let json = options.json.as_deref().map(create).transpose()?;
+    let json = options.json.as_deref().map(open_json).transpose()?;
     let stop = StopRequest::on_signals()?;
     let mut beside = Beside {
         sink: listener(start.sys, options, &spec, stop.flag()),
@@ -154,7 +154,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         };
         let bound: Vec<_> = (0..spec.threads).map(|i| spec.cpu_of(i)).collect();
         let document = json::document(start.sys, &head, &live.tallies, &bound);
-        file.write_all(&document)
+        replace(&mut file, &document)
             .map_err(|err| Failed::new(format!("FATAL: --json: {err}")))?;
     }
     Ok(status)
@@ -453,15 +453,26 @@ fn plain(err: &io::Error) -> String {
     text[..end].to_owned()
 }
 
-/// Opens the file of `--histfile` before the run: a histogram of hours that cannot be written is one
-/// that is lost. What is in it stays until then.
-fn open_histogram(path: &Path) -> Result<File, Failed> {
-    let file = File::options()
+/// Opens a file of results before the run: results of hours that cannot be written are lost. What is in
+/// it stays until then.
+fn open(path: &Path) -> io::Result<File> {
+    File::options()
         .write(true)
         .create(true)
         .truncate(false)
-        .open(path);
-    file.map_err(|err| {
+        .open(path)
+}
+
+/// Writes all of a file that was opened before the run.
+fn replace(file: &mut File, content: &[u8]) -> io::Result<()> {
+    // A pipe or a device has no length.
+    drop(file.set_len(0));
+    file.write_all(content)
+}
+
+/// Opens the file of `--histfile`.
+fn open_histogram(path: &Path) -> Result<File, Failed> {
+    open(path).map_err(|err| {
         Failed::new(format!(
             "opening histogram file: {}: {}",
             path.display(),
@@ -471,9 +482,7 @@ fn open_histogram(path: &Path) -> Result<File, Failed> {
 }
 
 fn write_histogram(file: &mut File, histogram: &str) -> Result<(), Failed> {
-    // A pipe or a device has no length.
-    drop(file.set_len(0));
-    file.write_all(histogram.as_bytes())
+    replace(file, histogram.as_bytes())
         .map_err(|err| Failed::new(format!("writing histogram file: {}", plain(&err))))
 }
 
@@ -502,8 +511,8 @@ fn asked_for(options: &Options, spec: &RunSpec) -> String {
 }
 
 /// Opens the file of `--json`. Its failure is the exit status, as in the original.
-fn create(path: &Path) -> Result<File, Failed> {
-    File::create(path).map_err(|err| Failed {
+fn open_json(path: &Path) -> Result<File, Failed> {
+    open(path).map_err(|err| Failed {
         status: u8::try_from(err.raw_os_error().unwrap_or(1)).unwrap_or(1),
         said: format!("Failed to open '{}': {}", path.display(), plain(&err)),
     })

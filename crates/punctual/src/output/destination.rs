@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Files that are there whole or not at all.
+//! Files that are there whole or not at all; devices and pipes are written to as they are.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,6 +13,7 @@ use crate::error::CliError;
 pub(crate) struct Destination {
     pub(crate) out: Box<dyn Write + Send>,
     part: Option<(PathBuf, PathBuf)>,
+    is_standard: bool,
 }
 
 impl Destination {
@@ -22,6 +23,7 @@ impl Destination {
             return Ok(Self {
                 out: Box::new(io::BufWriter::new(io::stdout())),
                 part: None,
+                is_standard: true,
             });
         }
         let failed = |err: io::Error| {
@@ -29,6 +31,17 @@ impl Destination {
         };
         if output.exists() && !force {
             return Err(failed(exists()).hint("name another file, or overwrite it with --force"));
+        }
+        if output.is_dir() {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
+        if is_stream(output) {
+            let stream = OpenOptions::new().append(true).open(output);
+            return Ok(Self {
+                out: Box::new(io::BufWriter::new(stream.map_err(failed)?)),
+                part: None,
+                is_standard: false,
+            });
         }
         let Some(file_name) = output.file_name() else {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
@@ -44,12 +57,13 @@ impl Destination {
         Ok(Self {
             out: Box::new(io::BufWriter::new(file)),
             part: Some((part, output.to_owned())),
+            is_standard: false,
         })
     }
 
-    /// Whether nothing is a file here.
+    /// Whether it goes to standard output.
     pub(crate) fn is_standard_output(&self) -> bool {
-        self.part.is_none()
+        self.is_standard
     }
 
     /// Writes all of what goes to `path`, and puts it in its place. A reader that closes its end early is not a failure.
@@ -74,6 +88,15 @@ impl Destination {
             CliError::failed_to(format!("write {}", output.display())).because(err)
         })
     }
+}
+
+/// Whether a name stands for something to write to, in whose place no file may be put: a device, a pipe, or a descriptor such
+/// as `/dev/stdout`.
+fn is_stream(output: &Path) -> bool {
+    let leads = fs::read_link(output).unwrap_or_default();
+    let is_descriptor = |path: &Path| path.starts_with("/proc") || path.starts_with("/dev/fd");
+    let is_other = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
+    is_descriptor(output) || is_descriptor(&leads) || fs::metadata(output).is_ok_and(is_other)
 }
 
 /// What is wrong with a file that is there: the kernel's words for it are "File exists", the library's "entity

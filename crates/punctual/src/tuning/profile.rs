@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use punctual_host::private_dir::open_trusted;
@@ -91,7 +91,7 @@ fn find(name: &str) -> Result<PathBuf, CliError> {
 
 /// Reads a profile's file, which nobody else may be able to change if root is to obey it.
 fn read(path: &Path) -> Result<String, CliError> {
-    let fail = |err: std::io::Error| {
+    let fail = |err: io::Error| {
         CliError::failed_to(format!("read profile {}", path.display())).because(err)
     };
     // A FIFO would make open(2) wait for a writer.
@@ -114,11 +114,16 @@ fn read(path: &Path) -> Result<String, CliError> {
     } else {
         File::open(path).map_err(fail)?
     };
-    let mut text = String::new();
-    file.take(MOST_BYTES)
-        .read_to_string(&mut text)
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
         .map_err(fail)?;
-    Ok(text)
+    // A part of it would be another profile.
+    if bytes.len() as u64 > MOST_BYTES {
+        let reason = format!("it is larger than {} MiB", MOST_BYTES >> 20);
+        return Err(fail(io::Error::new(io::ErrorKind::FileTooLarge, reason)));
+    }
+    String::from_utf8(bytes).map_err(|err| fail(io::Error::new(io::ErrorKind::InvalidData, err)))
 }
 
 /// Whose profiles root obeys: its own, and those of whoever called it by sudo or pkexec.

@@ -343,6 +343,33 @@ fn a_histogram_that_cannot_be_written_is_an_error_before_the_run() {
 }
 
 #[test]
+fn the_files_of_results_keep_their_content_when_the_run_fails() {
+    let home = Home::new();
+    if !machine::root() {
+        return;
+    }
+    let names = ["x.json", "h.txt"];
+    for name in names {
+        std::fs::write(home.dir().join(name), "~".repeat(100_000)).unwrap();
+    }
+    let read = |name: &str| machine::read(&home.dir().join(name)).unwrap();
+    let line = "-q -p 80 -l 20 -h 20 --json=x.json --histfile=h.txt";
+    // No store can be where a file is.
+    let mut failing = command(&home, &link(&home), &[]);
+    failing.args(line.split(' ')).arg("--record");
+    failing.env("PUNCTUAL_HOME", home.dir().join("h.txt"));
+    let answer = finish(failing);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    for name in names {
+        assert_eq!(read(name), "~".repeat(100_000), "{name}");
+    }
+    // And lose all of it when it does not.
+    assert_eq!(run(&home, &link(&home), line).code(), 0);
+    assert!(names.iter().all(|name| !read(name).contains('~')));
+    let _whole: Value = serde_json::from_str(&read("x.json")).unwrap();
+}
+
+#[test]
 fn debugging_says_what_was_asked_for_in_words() {
     let home = Home::new();
     if !machine::root() {

@@ -482,6 +482,17 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     test(&["--load=fork,fork"]).error(2, &["given twice"]);
     test(&["--interval=1us"]).error(2, &["at least 100us"]);
     test(&["--output=/no/such/dir/file"]).error(1, &["write /no/such/dir/file"]);
+    // What an earlier test has written stays where this one fails.
+    let [result, junit] = ["result", "junit.xml"].map(|name| home.dir().join(name));
+    fs::write(&result, "precious").unwrap();
+    let mut command = home.command(["kernel", "latency-test", image, "-o"]);
+    command.arg(&result).arg("--junit").arg(&junit);
+    command.env("PUNCTUAL_QEMU", "/no/such/qemu");
+    finish(command).error(5, &["/no/such/qemu"]);
+    assert_eq!(fs::read(&result).unwrap(), b"precious");
+    let left = fs::read_dir(home.dir()).unwrap();
+    let mut left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!left.any(|name| name.starts_with("junit") || name.contains(".part-")));
     home.run(["kernel", "latency-test", "/no/such/image"])
         .error(1, &["read kernel image /no/such/image"]);
     let mut command = home.command(["kernel", "boot", image, "--virtual-time"]);

@@ -4,6 +4,7 @@
 //! Where output goes: results to standard output alone, everything else to standard error.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileTypeExt as _;
 use std::process::{Command, Stdio};
 
 use crate::common::{Home, QUICK, finish, machine, program};
@@ -179,6 +180,27 @@ fn an_export_overwrites_only_when_told_to() {
         home.run(args.iter().chain(force)).error(1, &[dir]);
     }
     assert_eq!(fs::read_dir(home.dir()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_pipe_that_has_a_name_is_written_to_and_stays() {
+    let home = Home::new();
+    home.quick(&["--raw"]);
+    let pipe = home.dir().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read(pipe).unwrap()
+    });
+    let args = ["runs", "export", "last", "--format=csv", "--force"];
+    let mut command = home.command(args);
+    command.arg("--output").arg(&pipe);
+    finish(command).fine();
+    // Before the reader is waited for, who would wait for ever.
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    let text = reader.join().unwrap();
+    assert_eq!(text.split(|byte| *byte == b'\n').count(), 22);
 }
 
 #[test]

@@ -83,6 +83,19 @@ fn a_wrong_profile_is_named_with_its_line_and_key() {
 }
 
 #[test]
+fn a_profile_that_is_too_long_is_not_applied_in_part() {
+    let tree = Tree::new();
+    let line = format!("#{}\n", "x".repeat(62));
+    let longest = line.repeat((1 << 20) / line.len());
+    let path = tree.profile(&format!("{longest}[knobs]\nvm.swappiness = 5\n"));
+    for verb in ["plan", "apply"] {
+        tree.tune(&format!("{verb} {}", Tree::shown(&path)))
+            .error(1, &["profile.toml", "larger than 1 MiB"]);
+    }
+    assert!(!tree.state().exists());
+}
+
+#[test]
 fn a_profile_that_is_its_own_base_ends() {
     let tree = Tree::new();
     let path = tree.profile("");

@@ -3,7 +3,6 @@
 
 //! `punctual kernel latency-test`: an experiment of kernels, each booted once a seed in virtual time.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,7 @@ use crate::cli::{LatencyFailOn, LatencyTestArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::kernels::latency_test::{Test, loads, refused, rows};
-use crate::output::{self, print};
+use crate::output::{self, Destination, print};
 use crate::signals::StopRequest;
 
 /// Boots every kernel, compares, and says so.
@@ -54,10 +53,11 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     // Before the boots: minutes of work must not end at a file that cannot be written.
     let outputs = Outputs::open(args)?;
     let result = test.carry_out(home, StopRequest::on_signals()?, |_| Ok(()))?;
+    let is_taken = outputs.take_standard_output();
     outputs.write(&result)?;
     if args.json {
         output::write(|out| json(&result, out))?;
-    } else {
+    } else if !is_taken {
         print(&output::written(&Document::of_latency_test(&result)))?;
     }
     Ok(exit(args, &result))
@@ -79,8 +79,8 @@ fn exit(args: &LatencyTestArgs, result: &LatencyTest) -> Exit {
     }
 }
 
-/// The files of the result, opened before the work.
-struct Outputs(Vec<(PathBuf, File, Format)>);
+/// The files of the result, opened before the work. What lies there stays until the result takes its place.
+struct Outputs(Vec<(PathBuf, Destination, Format)>);
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -95,19 +95,27 @@ impl Outputs {
             .into_iter()
             .filter_map(|(path, format)| Some((path.as_ref()?, format)));
         let opened = wanted.map(|(path, format)| {
-            let file = File::create(path).map_err(|err| cannot_write(path, err))?;
-            Ok((path.clone(), file, format))
+            let target = Destination::open(path, true)?;
+            Ok((path.clone(), target, format))
         });
         opened.collect::<Result<_, CliError>>().map(Self)
     }
 
+    /// Whether a result goes to standard output, where a table would be in its way.
+    fn take_standard_output(&self) -> bool {
+        let mut targets = self.0.iter().map(|(_, target, _)| target);
+        targets.any(Destination::is_standard_output)
+    }
+
     fn write(self, result: &LatencyTest) -> Result<(), CliError> {
-        for (path, mut file, format) in self.0 {
+        for (path, target, format) in self.0 {
+            let mut bytes = Vec::new();
             match format {
-                Format::Json => json(result, &mut file),
-                Format::Junit => export::junit_of_latency_test(result, &mut file),
+                Format::Json => json(result, &mut bytes),
+                Format::Junit => export::junit_of_latency_test(result, &mut bytes),
             }
             .map_err(|err| cannot_write(&path, err))?;
+            target.put(&path, &bytes)?;
         }
         Ok(())
     }

@@ -219,10 +219,12 @@ pub(super) fn exist(files: &[(&str, &Option<PathBuf>)]) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Finds the program that makes initial RAM file systems.
+/// Finds the program that makes initial RAM file systems. Root runs none that depends on the current directory.
 fn maker() -> Result<PathBuf, CliError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path)
+        .filter(|place| place.is_absolute())
+        .collect();
     places.push("/usr/sbin".into());
     let found = places
         .iter()

@@ -30,14 +30,15 @@ use crate::exit::Exit;
 use crate::output::{self, print, remark};
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
-/// Imports each file into a run of its own. One that fails imports nothing and stops no other.
+/// Imports each file into a run of its own, and whole runs as they are. A file or a run that fails imports nothing and stops
+/// no other.
 pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
     let store = Store::open(home)?;
     let mut entries = Vec::new();
     let mut failed = false;
     let mut dates: Vec<(DateOrigin, usize)> = Vec::new();
     for (file, is_named) in expanded(&args.files)? {
-        let mut entry = ImportListEntry {
+        let entry = ImportListEntry {
             file: file.display().to_string(),
             id: None,
             source_format: args.format.map(|format| format.name().to_owned()),
@@ -45,47 +46,47 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
             started: None,
             started_from: None,
         };
-        match taken(&store, &file, args) {
-            Ok(runs) => {
-                for run in runs {
-                    if !args.json {
-                        print(&format!(
-                            "{}  {}  {}\n",
-                            run.id,
-                            clean(&entry.file),
-                            run.format
-                        ))?;
-                    }
-                    if let Some(from) = run.started_from {
-                        match dates.iter_mut().find(|(known, _)| *known == from) {
-                            Some((_, count)) => *count += 1,
-                            None => dates.push((from, 1)),
-                        }
+        let runs = taken(&store, &file, args).unwrap_or_else(|err| vec![Err(err)]);
+        for run in runs {
+            let run = match run {
+                Ok(run) => run,
+                Err(err) => {
+                    let reason = err.reason();
+                    if !is_named && err.is_unknown_format() {
+                        // A directory of results has a README in it, too.
+                        remark(&format!("Skipped {}: {reason}", clean(&entry.file)));
+                    } else {
+                        failed = true;
+                        err.print();
                     }
                     entries.push(ImportListEntry {
-                        id: Some(run.id),
-                        source_format: Some(run.format.to_owned()),
-                        started: run.started,
-                        started_from: run.started_from,
+                        failed: Some(reason),
                         ..entry.clone()
                     });
+                    continue;
+                }
+            };
+            if !args.json {
+                print(&format!(
+                    "{}  {}  {}\n",
+                    run.id,
+                    clean(&entry.file),
+                    run.format
+                ))?;
+            }
+            if let Some(from) = run.started_from {
+                match dates.iter_mut().find(|(known, _)| *known == from) {
+                    Some((_, count)) => *count += 1,
+                    None => dates.push((from, 1)),
                 }
             }
-            Err(err) if !is_named && err.is_unknown_format() => {
-                // A directory of results has a README in it, too.
-                let reason = err.reason();
-                remark(&format!("Skipped {}: {reason}", clean(&entry.file)));
-                entry.failed = Some(reason);
-                entries.push(entry);
-            }
-            Err(err) => {
-                failed = true;
-                err.print();
-                entries.push(ImportListEntry {
-                    failed: Some(err.reason()),
-                    ..entry
-                });
-            }
+            entries.push(ImportListEntry {
+                id: Some(run.id),
+                source_format: Some(run.format.to_owned()),
+                started: run.started,
+                started_from: run.started_from,
+                ..entry.clone()
+            });
         }
     }
     let none = entries.iter().all(|entry| entry.id.is_none());
@@ -109,8 +110,11 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
 /// The format of a run of our own, whole.
 const WHOLE: &str = "punctual-run";
 
-/// Takes what a file or directory has, with the ids and formats of its runs.
-fn taken(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, CliError> {
+/// What became of each run of a file.
+type Taken = Vec<Result<Kept, CliError>>;
+
+/// Takes what a file or directory has, with the ids and formats of its runs. Where it fails as a whole, none was taken.
+fn taken(store: &Store, file: &Path, args: &ImportArgs) -> Result<Taken, CliError> {
     let failed = || CliError::failed_to(format!("import {}", file.display()));
     if file == Path::new("-") {
         // The head is looked at, then read again.
@@ -120,17 +124,17 @@ fn taken(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, Cli
         let is_archive = args.format.is_none() && archive::is_archive(&head);
         let input = io::Cursor::new(head).chain(io::stdin());
         return match is_archive {
-            true => unpacked(store, input, args).map_err(|err| failed().because(err)),
-            false => Ok(vec![one(store, file, Box::new(input), args)?]),
+            true => unpacked(store, file, input, args).map_err(|err| failed().because(err)),
+            false => Ok(vec![one(store, file, Box::new(input), args)]),
         };
     }
     if args.format.is_none() {
         if file.is_dir() {
-            return adopted(store, file, args).map_err(|err| failed().because(err));
+            return adopted(store, file, file, args).map_err(|err| failed().because(err));
         }
         if begins_an_archive(file) {
             let input = File::open(file).map_err(|err| failed().because(err))?;
-            return unpacked(store, input, args).map_err(|err| failed().because(err));
+            return unpacked(store, file, input, args).map_err(|err| failed().because(err));
         }
     }
     let opened = File::open(file).and_then(|opened| {
@@ -141,7 +145,7 @@ fn taken(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, Cli
         }
     });
     let opened = opened.map_err(|err| import_failed(file, err.into()))?;
-    Ok(vec![one(store, file, Box::new(opened), args)?])
+    Ok(vec![one(store, file, Box::new(opened), args)])
 }
 
 /// Bytes that say whether a file is an archive.
@@ -157,36 +161,51 @@ fn begins_an_archive(file: &Path) -> bool {
 type Reason = Box<dyn StdError + Send + Sync>;
 
 /// Unpacks an archive of whole runs next to the store, which has the room, and takes them.
-fn unpacked(store: &Store, input: impl Read, args: &ImportArgs) -> Result<Vec<Kept>, Reason> {
+fn unpacked(
+    store: &Store,
+    file: &Path,
+    input: impl Read,
+    args: &ImportArgs,
+) -> Result<Taken, Reason> {
     let place = tempfile::Builder::new()
         .prefix(".unpacked-")
         .tempdir_in(store.home())?;
     let input = BufReader::with_capacity(256 << 10, input);
     archive::unpack(input, &Dir::open(place.path())?)?;
-    adopted(store, place.path(), args)
+    adopted(store, file, place.path(), args)
 }
 
-/// Takes the whole runs in a directory: one, a directory of those, or a store.
-fn adopted(store: &Store, dir: &Path, args: &ImportArgs) -> Result<Vec<Kept>, Reason> {
+/// Takes the whole runs in a directory, which came as `file`: one, a directory of those, or a store. All must be readable;
+/// one that the store cannot take stops none of the others.
+fn adopted(store: &Store, file: &Path, dir: &Path, args: &ImportArgs) -> Result<Taken, Reason> {
     if args.name.is_some() || args.note.is_some() || args.unit.is_some() {
         return Err("a whole run keeps its name, note and units; --tag adds to it".into());
     }
     let is_store = dir.join("store.json").is_file();
     let inside = dir.join("runs");
     let tags = crate::cli::tags(&args.tag);
-    let mut ids = Vec::new();
+    let mut runs = Vec::new();
     for source in at_path(if is_store { &inside } else { dir })? {
         if let RunSource::Stored(run) = source {
-            store.adopt(&run, &tags)?;
-            ids.push(Kept {
-                id: run.record().id.clone(),
-                format: WHOLE,
-                started: None,
-                started_from: None,
+            let id = run.record().id.clone();
+            runs.push(match store.adopt(&run, &tags) {
+                Ok(_) => Ok(Kept {
+                    id,
+                    format: WHOLE,
+                    started: None,
+                    started_from: None,
+                }),
+                Err(err) => Err(not_adopted(file, &id).because(err)),
             });
         }
     }
-    Ok(ids)
+    Ok(runs)
+}
+
+/// The error of one run among others. Its id comes from elsewhere, so it is cut.
+fn not_adopted(file: &Path, id: &str) -> CliError {
+    let id: String = id.chars().take(100).collect();
+    CliError::failed_to(format!("import run {id} of {}", file.display()))
 }
 
 /// Where the dates of the runs are from.

@@ -4,7 +4,7 @@
 //! What `fleet` refuses before any host hears of it, and archives that nobody packed.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -113,6 +113,65 @@ fn root_obeys_no_inventory_that_somebody_else_could_write() {
 }
 
 #[test]
+fn root_obeys_no_variables_that_somebody_else_could_write() {
+    if !machine::root() || !has_ansible() {
+        return;
+    }
+    let home = Home::new();
+    let mode =
+        |path: &Path, bits| fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
+    let proof = home.dir().join("proof");
+    let text = format!("#!/bin/sh\ntouch {}\necho '{{}}'\n", proof.display());
+    let own = home.dir().join("own");
+    fs::create_dir(&own).unwrap();
+    let inventory = own.join("hosts");
+    fs::write(&inventory, text).unwrap();
+    mode(&inventory, 0o755);
+    let run = |inventory: &Path| {
+        let mut command = home.command(["fleet", "doctor", "--inventory"]);
+        command.arg(inventory).env("PATH", path());
+        finish(command)
+    };
+    let refused = |inventory: &Path, parts: &[&str]| {
+        run(inventory).error(1, parts).hinted();
+        assert!(!proof.exists(), "{parts:?}");
+    };
+    // Ansible reads the directory of a group too.
+    let group = own.join("group_vars/all");
+    fs::create_dir_all(&group).unwrap();
+    let file = group.join("x.yml");
+    fs::write(&file, "x: 1\n").unwrap();
+    chown(&file, Some(4321), None).unwrap();
+    refused(&inventory, &["group_vars", "belongs to another user"]);
+    chown(&file, Some(0), None).unwrap();
+    mode(&group, 0o777);
+    refused(&inventory, &["group_vars", "others may write"]);
+    fs::remove_dir_all(&group).unwrap();
+    // What others can fill is not empty for long.
+    for bits in [0o777, 0o1777] {
+        mode(&own.join("group_vars"), bits);
+        refused(&inventory, &["group_vars", "others may write"]);
+    }
+    mode(&own.join("group_vars"), 0o755);
+    mode(&own, 0o1777);
+    refused(&inventory, &["inventory's directory", "others may write"]);
+    mode(&own, 0o755);
+    // A link that leads nowhere yet, and one that somebody else can change.
+    symlink(home.dir().join("none"), own.join("host_vars")).unwrap();
+    refused(&inventory, &["host_vars"]);
+    fs::remove_file(own.join("host_vars")).unwrap();
+    let open = home.dir().join("open");
+    fs::create_dir(&open).unwrap();
+    mode(&open, 0o777);
+    symlink(&inventory, open.join("hosts")).unwrap();
+    refused(&open.join("hosts"), &["inventory", "others may rename"]);
+    // A directory that is in itself ends.
+    symlink(".", own.join("group_vars/loop")).unwrap();
+    run(&inventory).error(1, &["the inventory has none"]);
+    assert!(proof.exists());
+}
+
+#[test]
 fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     let home = Home::new();
     let record = home.quick(&["--raw", "--name=first"]);
@@ -148,9 +207,9 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     other
         .run(["runs", "import", archive, "--tag=site=north"])
         .fine();
-    other
-        .run(["runs", "import", archive])
-        .error(1, &["another run with this id"]);
+    let answer = other.run(["runs", "import", archive]);
+    let refused = answer.stderr.matches("another run with this id").count();
+    assert_eq!((answer.code(), refused), (1, 2), "{answer:#?}");
     assert_eq!(other.list().len(), 2);
     // A store, and a run of it, are imported as they are.
     let third = Home::new();
@@ -201,6 +260,47 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
         name.to_string_lossy().starts_with(".unpacked")
     });
     assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_run_that_cannot_be_taken_stops_no_other_and_each_is_reported() {
+    let home = Home::new();
+    // The archive is sorted by id: one run before the one that is refused, and one behind it.
+    let runs = ["first", "second", "third"].map(|name| home.quick(&[&format!("--name={name}")]));
+    let ids = runs.map(|run| run["id"].as_str().unwrap().to_owned());
+    let archive = home.dir().join("runs.tar");
+    let archive = archive.to_str().unwrap();
+    home.run(["runs", "pack", "-o", archive]).fine();
+    let other = Home::new();
+    let second = home.runs_dir().join(&ids[1]);
+    let second = second.to_str().unwrap();
+    other
+        .run(["runs", "import", second, "--tag=edited=yes"])
+        .fine();
+    for from in [archive, home.store().to_str().unwrap()] {
+        let answer = other.run(["runs", "import", from, "--json"]);
+        answer.error(1, &["another run with this id", &ids[1]]);
+        let files = answer.json()["files"].as_array().unwrap().clone();
+        let imported: Vec<_> = files
+            .iter()
+            .filter_map(|file| file["id"].as_str())
+            .collect();
+        assert_eq!(imported, [&ids[0], &ids[2]], "{from}");
+        let failed: Vec<_> = files
+            .iter()
+            .filter_map(|file| file["failed"].as_str())
+            .collect();
+        assert!(
+            failed.len() == 1 && failed[0].contains(&ids[1]),
+            "{failed:?}"
+        );
+        let list = other.list();
+        assert_eq!(list.len(), 3);
+        let is_there = |id: &&str| list.iter().any(|run| run["id"] == **id);
+        assert!(imported.iter().all(is_there), "{list:?}");
+    }
+    let kept = other.run(["runs", "show", &ids[1], "--json"]).fine().json();
+    assert_eq!(kept["tags"]["edited"], "yes");
 }
 
 #[test]
