@@ -25,6 +25,17 @@ pub fn obstacle(
             new_plan.seed, old_plan.seed
         ));
     }
+    if new_plan.as_written != old_plan.as_written {
+        let order = |plan: &Plan| match plan.as_written {
+            true => "as-written",
+            false => "random",
+        };
+        return Some(format!(
+            "it has another order: now {}, before {}",
+            order(new_plan),
+            order(old_plan)
+        ));
+    }
     if new_plan.warm_up_blocks != old_plan.warm_up_blocks {
         return Some("it has another number of warm-up blocks".to_owned());
     }
@@ -66,6 +77,12 @@ pub fn obstacle(
                 .to_owned(),
         );
     }
+    if looked && new.metrics != old.metrics {
+        return Some(
+            "it compares other figures: with a sequential rule they are fixed before the first run"
+                .to_owned(),
+        );
+    }
     None
 }
 
@@ -92,12 +109,16 @@ mod tests {
     "#;
 
     fn obstacle_to(change: impl Fn(String) -> String) -> Option<String> {
+        obstacle_between(TEXT, &change(TEXT.to_owned()))
+    }
+
+    fn obstacle_between(old: &str, new: &str) -> Option<String> {
         let read = |text: &str| {
             let experiment = Experiment::parse("x.toml", text).unwrap();
             let plan = Plan::of("x.toml", &experiment, experiment.seed.unwrap()).unwrap();
             (experiment, plan)
         };
-        let (old, new) = (read(TEXT), read(&change(TEXT.to_owned())));
+        let (old, new) = (read(old), read(new));
         let attempt = Attempt {
             slot: Slot {
                 block: 2,
@@ -136,6 +157,11 @@ mod tests {
             ("blocks = 4", "blocks = 2", "2 blocks, but 3 were started"),
             ("seed = 3", "seed = 3\nwarm-up-blocks = 1", "warm-up"),
             (
+                "seed = 3",
+                "seed = 3\norder = \"as-written\"",
+                "another order: now as-written, before random",
+            ),
+            (
                 "blocks = 4",
                 "blocks = 4\nsequential = { first = 2 }",
                 "a sequential rule",
@@ -144,5 +170,20 @@ mod tests {
             let found = obstacle_to(|text| text.replace(from, to)).unwrap();
             assert!(found.contains(why), "{to}: {found}");
         }
+    }
+
+    #[test]
+    fn what_is_looked_at_keeps_its_figures_and_its_order_can_go_back_no_more() {
+        let looked = TEXT.replace("blocks = 4", "blocks = 4\nsequential = { first = 2 }");
+        assert_eq!(
+            obstacle_between(&looked, &format!("# again\n{looked}")),
+            None
+        );
+        let other = looked.replace("[\"p99\"]", "[\"p99\", \"max\"]");
+        let found = obstacle_between(&looked, &other).unwrap();
+        assert!(found.contains("other figures"), "{found}");
+        let written = TEXT.replace("seed = 3", "seed = 3\norder = \"as-written\"");
+        let found = obstacle_between(&written, TEXT).unwrap();
+        assert!(found.contains("now random, before as-written"), "{found}");
     }
 }

@@ -174,6 +174,9 @@ pub struct RefusedRun {
     pub id: String,
     /// Why not.
     pub reason: String,
+    /// Its start, RFC 3339 in UTC. Absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
 }
 
 /// How one figure of two groups compares.

@@ -37,6 +37,9 @@ pub struct ExperimentResults {
     /// The best trade-offs (Pareto front): cells that no other cell dominates. Null where fewer than two figures have a good
     /// direction.
     pub pareto: Option<Vec<ParetoCell>>,
+    /// Figures that it compares by and that no run of any measurement has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// The looks that were taken while it went on, and what they spent. Null without such a rule.
     pub sequential: Option<SequentialState>,
     /// What a fractional design cannot tell apart, in words.

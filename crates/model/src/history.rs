@@ -21,6 +21,9 @@ pub struct History {
     pub method: HistoryMethod,
     /// One entry for each machine and way of measuring: only their own runs are one series.
     pub lines: Vec<HistoryLine>,
+    /// Figures that were asked for and that no run of any line has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// The runs that are in no series, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedRun>,

@@ -16,7 +16,7 @@ pub const IMPORT_LIST_FORMAT: &str = "punctual.imports/1";
 pub struct ImportList {
     /// `punctual.imports/1`.
     pub format: String,
-    /// One entry a file.
+    /// One entry a file; of an archive or another store, one a run.
     pub files: Vec<ImportListEntry>,
 }
 

@@ -22,6 +22,9 @@ pub struct Machines {
     pub method: MachinesMethod,
     /// Machines are compared inside their group.
     pub groups: Vec<MachinesGroup>,
+    /// Figures that were asked for and that no two machines of any group have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// The runs that were left out, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedRun>,

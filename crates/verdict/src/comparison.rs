@@ -40,7 +40,7 @@ pub use metric::{Metric, ParseMetricError, default_metrics};
 
 pub use remarks::facts::names_of_one_series;
 
-pub(crate) use metric::expand as expanded;
+pub(crate) use metric::{expand as expanded, missing};
 
 /// One run to compare.
 #[derive(Clone, Debug)]

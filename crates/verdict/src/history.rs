@@ -21,7 +21,7 @@ use crate::comparison::grounds::{length, reach};
 use crate::comparison::remarks::facts;
 use crate::comparison::{
     CompareError, GroupInput, Metric, RunInput, default_metrics, effect, expanded, interval, known,
-    meaning, unit_of,
+    meaning, missing, unit_of,
 };
 use crate::words::plural;
 
@@ -150,7 +150,10 @@ pub fn history(runs: GroupInput, asked: &HistoryRequest) -> Result<History, Comp
         draws: options.draws.into(),
         seed: options.seed,
     };
-    let remarks = remarks(&lines, &columns, &refused);
+    let found = columns.iter().flatten().map(|column| &column.metric);
+    let missing = missing(&asked.metrics, found);
+    let mut remarks = remarks(&lines, &columns, &refused);
+    remarks.extend(meaning::missing(&missing));
     let lines = lines
         .iter()
         .zip(columns)
@@ -166,6 +169,7 @@ pub fn history(runs: GroupInput, asked: &HistoryRequest) -> Result<History, Comp
         format: HISTORY_FORMAT.to_owned(),
         method,
         lines: lines.collect(),
+        missing,
         refused,
         remarks,
     })
@@ -211,6 +215,7 @@ fn lines(
             Err(reason) => refused.push(RefusedRun {
                 id: run.record.id,
                 reason,
+                started: run.record.started,
             }),
         }
     }

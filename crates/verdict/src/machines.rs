@@ -19,7 +19,7 @@ use punctual_stats::runs::Scale;
 use crate::comparison::remarks::facts;
 use crate::comparison::{
     CompareError, GroupInput, Metric, RunInput, default_metrics, expanded, interval, meaning,
-    unit_of,
+    missing, unit_of,
 };
 use crate::history::{differing, lengths, units};
 use crate::number::percent;
@@ -75,6 +75,10 @@ pub fn machines(runs: GroupInput, asked: &MachinesRequest) -> Result<Machines, C
     let judged = columns.iter().flatten().filter(|column| column.is_judged());
     let tests = judged.count().max(1);
     let level = asked.level / tests as f64;
+    // Of one machine alone there is nothing to compare, and no figure.
+    let shared = columns.iter().flatten();
+    let shared = shared.filter(|column| column.machines.len() > 1);
+    let missing = missing(&asked.metrics, shared.map(|column| &column.metric));
     let names = differing(&groups, "kernel");
     let imported = groups.values().flat_map(BTreeMap::values).flatten();
     let imported = imported.filter(|run| run.record.origin.is_some()).count();
@@ -98,6 +102,11 @@ pub fn machines(runs: GroupInput, asked: &MachinesRequest) -> Result<Machines, C
         }
     });
     let found: Vec<MachinesGroup> = found.collect();
+    let mut remarks = remarks(&found, imported, &refused);
+    if !missing.is_empty() {
+        let detail = format!("no two machines of a group have {}", missing.join(", "));
+        remarks.push(Finding::observed("missing", detail));
+    }
     Ok(Machines {
         format: MACHINES_FORMAT.to_owned(),
         method: MachinesMethod {
@@ -106,8 +115,9 @@ pub fn machines(runs: GroupInput, asked: &MachinesRequest) -> Result<Machines, C
             confidence: 1.0 - asked.level,
             least_machines: LEAST_MACHINES as u64,
         },
-        remarks: remarks(&found, imported, &refused),
+        remarks,
         groups: found,
+        missing,
         refused,
     })
 }
@@ -120,6 +130,7 @@ fn divided(runs: Vec<RunInput>, refused: &mut Vec<RefusedRun>) -> BTreeMap<Facts
             refused.push(RefusedRun {
                 id: run.record.id,
                 reason: "its machine has no name".to_owned(),
+                started: run.record.started,
             });
             continue;
         };

@@ -284,6 +284,7 @@ pub fn group(
                     "invalid ({}); --allow-invalid compares it anyway",
                     failed.join(", ")
                 ),
+                started: record.started.clone(),
             });
             continue;
         }

@@ -6,7 +6,9 @@
 
 mod common;
 
-use punctual_model::{Comparison, ComparisonVerdict, ComparisonVerdict as Verdict};
+use punctual_model::{
+    Comparison, ComparisonScale, ComparisonVerdict, ComparisonVerdict as Verdict,
+};
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::{
     CompareError, ComparisonRequest, GroupInput, RunInput, compare,
@@ -60,13 +62,21 @@ fn by_earlier(
     earlier: Option<GroupInput>,
     effect: f64,
 ) -> Result<Comparison, CompareError> {
-    let [a, b] = sides;
+    let options = Options {
+        effect,
+        ..Options::default()
+    };
+    with_options(sides, earlier, options)
+}
+
+fn with_options(
+    [a, b]: [Vec<RunInput>; 2],
+    earlier: Option<GroupInput>,
+    options: Options,
+) -> Result<Comparison, CompareError> {
     let asked = ComparisonRequest {
         metrics: vec!["p99".parse().unwrap()],
-        options: Options {
-            effect,
-            ..Options::default()
-        },
+        options,
         earlier,
         ..ComparisonRequest::default()
     };
@@ -93,6 +103,60 @@ fn one_run_is_judged_by_how_much_earlier_runs_varied() {
     let sides = [vec![run(41, 60.0)], vec![run(42, 90.0)]];
     let alone = by_earlier(sides, None, 0.1).unwrap();
     assert_eq!(alone.results[0].verdict, Verdict::TooFewRuns);
+}
+
+/// The verdict with a difference in ns that matters, in place of a share.
+fn by_difference(
+    sides: [Vec<RunInput>; 2],
+    earlier: GroupInput,
+    difference: f64,
+) -> (ComparisonScale, ComparisonVerdict) {
+    let options = Options {
+        difference: Some(difference),
+        ..Options::default()
+    };
+    let comparison = with_options(sides, Some(earlier), options).unwrap();
+    let result = &comparison.results[0];
+    assert_eq!(
+        result.more_runs.is_some(),
+        result.verdict == Verdict::TooFewRuns
+    );
+    (result.scale, result.verdict)
+}
+
+#[test]
+fn a_difference_that_matters_takes_the_place_of_the_share() {
+    let sides = || [vec![run(41, 60.0)], vec![run(42, 63.0)]];
+    // 24 µs of 60 µs are the 40 % that one run a side would have found; 6 µs are the tenth that it would not.
+    for (us, verdict) in [
+        (24.0, Verdict::NotDistinguishable),
+        (6.0, Verdict::TooFewRuns),
+    ] {
+        let found = by_difference(sides(), earlier(), us * 1e3);
+        assert_eq!(found, (ComparisonScale::Log, verdict), "{us}");
+    }
+    // With a 0 among the values they are compared as they are: 0.1 µs between runs of 0.2 µs.
+    let mut state = 7;
+    let of = |number: u32| {
+        let us = if number == 7 {
+            0.0
+        } else {
+            0.2 + 0.1 * noise(&mut state)
+        };
+        run(number, us.max(0.0))
+    };
+    let earlier = group("runs", (0..40).map(of).collect());
+    let sides = || {
+        let a = vec![run(41, 0.0), run(43, 0.4)];
+        [a, vec![run(42, 0.2), run(44, 0.21)]]
+    };
+    for (ns, verdict) in [
+        (1_000.0, Verdict::NotDistinguishable),
+        (50.0, Verdict::TooFewRuns),
+    ] {
+        let found = by_difference(sides(), earlier.clone(), ns);
+        assert_eq!(found, (ComparisonScale::Linear, verdict), "{ns}");
+    }
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn invalid_runs_are_counted_and_left_out() {
         group.refused.push(RefusedRun {
             id: run.record.id,
             reason: "invalid (steal)".to_owned(),
+            started: None,
         });
     }
     let report = report(groups);

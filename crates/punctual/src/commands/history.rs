@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use punctual_model::{History, HistoryDirection, HistoryVerdict};
+use jiff::Timestamp;
+use punctual_model::{History, HistoryDirection, HistoryLine, HistoryVerdict};
 use punctual_report::document::{Document, Material};
 use punctual_report::html;
 use punctual_stats::history::Options;
@@ -97,5 +98,19 @@ fn exit(history: &History, fail_on: &[HistoryFailOn]) -> Exit {
         HistoryFailOn::NewWorse => new().any(|change| change.direction != HistoryDirection::Better),
     });
     let judged = series().all(|series| series.verdict != HistoryVerdict::TooFewRuns);
-    Exit::of_gate(failed, judged && series().next().is_some())
+    let mut lines = history.lines.iter();
+    let whole = history.missing.is_empty() && lines.all(|line| is_up_to_date(history, line));
+    Exit::of_gate(failed, judged && whole && series().next().is_some())
+}
+
+/// Whether the newest run of a line was judged: none was left out since, and it has every figure. What was left out
+/// does not say which line it is of, and without a date it may be the newest.
+fn is_up_to_date(history: &History, line: &HistoryLine) -> bool {
+    let at = |started: Option<&str>| started?.parse::<Timestamp>().ok();
+    let runs = line.runs.iter();
+    let newest = runs.filter_map(|run| at(run.started.as_deref())).max();
+    let mut refused = history.refused.iter();
+    let mut series = line.series.iter();
+    refused.all(|run| at(run.started.as_deref()).is_some_and(|at| Some(at) <= newest))
+        && series.all(|series| series.values.last().is_some_and(Option::is_some))
 }

@@ -253,6 +253,7 @@ fn group(
         let refuse = |reason: String| RefusedRun {
             id: id.clone(),
             reason,
+            started: None,
         };
         if attempt.end == Some(RunEnd::Failed) {
             let why = attempt.detail.as_deref().unwrap_or("no reason was noted");

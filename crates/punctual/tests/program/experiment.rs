@@ -454,3 +454,34 @@ sequential = { first = 9, every = 1 }
             .error(2, &["has interim looks"]);
     }
 }
+
+#[test]
+fn a_gate_of_an_experiment_does_not_open_for_a_figure_that_no_run_has() {
+    let home = Home::new();
+    let text = r#"
+name = "gated"
+seed = 3
+compare = ["p50", "p99.999"]
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 10 }
+[[factor]]
+name = "mlock"
+option = "mlock"
+levels = ["off", "on"]
+[stop]
+blocks = 12
+"#;
+    done(&home, text, 12, |slot, record| {
+        let noise = u64::from(slot.block * 7 + slot.cell * 3) % 5 * 100;
+        record["total"]["quantiles_ns"] = json!({"p50": 50_000 + noise});
+        record["total"]["quantile_intervals_ns"] = json!({"p50": null});
+    });
+    let gate = ["experiment", "results", "gated", "--fail-on=worse"];
+    let with = |option: &str| home.run(gate.iter().copied().chain([option]));
+    with("--metric=p50").fine();
+    let answer = with("--json");
+    assert_eq!(answer.code(), 6, "{answer:#?}");
+    assert_eq!(answer.json()["missing"], json!(["p99.999"]));
+    assert_valid(&schema("experiment-results.schema.json"), &answer.json());
+}

@@ -319,3 +319,69 @@ fn one_series_shares_with_no_other_and_a_missing_tag_comes_with_a_hint() {
     assert_eq!(answer.code(), 1, "{answer:#?}");
     assert!(answer.stderr.contains("--tag commit=ID"), "{answer:#?}");
 }
+
+/// Makes a run invalid.
+fn invalid(record: &mut Value) {
+    record["valid"] = json!(false);
+    record["checks"] = json!([{"id": "throttling", "status": "fail", "detail": "hit"}]);
+}
+
+#[test]
+fn a_gate_does_not_open_where_the_newest_run_was_left_out_or_lacks_the_figure() {
+    let mut nights = Nights::new();
+    nights.add("middle", (48, 48, 1.0), |run, record| {
+        if run == 20 {
+            invalid(record);
+        }
+    });
+    nights.add("newest", (48, 48, 1.0), |run, record| {
+        if run >= 46 {
+            invalid(record);
+        }
+    });
+    nights.add("lacking", (48, 48, 1.0), |run, record| {
+        if run == 47 {
+            record["total"]["quantiles_ns"] = json!({"p99": null});
+        }
+    });
+    for (dir, status, refused, of_p99) in [
+        ("middle", 0, 1, "passed"),
+        ("newest", 6, 2, "passed"),
+        ("lacking", 6, 0, "error"),
+    ] {
+        for gate in ["new-change", "new-worse"] {
+            let answer = nights.history(dir, &["--fail-on", gate]);
+            assert_eq!(answer.code(), status, "{dir} {gate}: {answer:#?}");
+        }
+        let json = nights.history(dir, &["--json"]);
+        assert_valid(&schema("history.schema.json"), &json.fine().json());
+        let Some(found) = cases(&nights.home, &json.stdout) else {
+            continue;
+        };
+        assert_eq!(outcome(&found, "p99"), [of_p99], "{dir}");
+        let runs = found.iter().filter(|(_, name, _)| name.starts_with("run "));
+        let runs: Vec<&str> = runs.map(|(_, _, outcome)| outcome.as_str()).collect();
+        assert_eq!(runs, vec!["error"; refused], "{dir}");
+    }
+}
+
+#[test]
+fn a_gate_does_not_open_for_a_figure_that_no_run_has() {
+    let mut nights = Nights::new();
+    nights.add("n", (48, 48, 1.0), |_, _| {});
+    let asked = ["--metric=p99.999", "--json", "--fail-on=new-worse"];
+    let answer = nights.history("n", &asked);
+    assert_eq!(answer.code(), 6, "{answer:#?}");
+    let json = answer.json();
+    assert_valid(&schema("history.schema.json"), &json);
+    assert_eq!(json["missing"], json!(["p99.999"]));
+    let said = nights.history("n", &asked[..1]);
+    assert!(
+        said.fine().stdout.contains("no run has p99.999"),
+        "{said:#?}"
+    );
+    if let Some(found) = cases(&nights.home, &answer.stdout) {
+        assert_eq!(outcome(&found, "p99.999"), ["error"]);
+        assert_eq!(outcome(&found, "p99"), ["passed"]);
+    }
+}

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::common::{Home, finish, machine, stored};
-use crate::gates::cases;
+use crate::gates::{cases, outcome};
 use crate::history::Noise;
 use crate::schema::{assert_valid, schema};
 
@@ -198,6 +198,69 @@ fn hardware_and_kernel_make_groups_and_a_gate_fails_on_outliers_and_on_too_few_m
     let text = fleet(&home, &few, &[]).fine().stdout.clone();
     assert!(text.contains("8 machines"), "{text}");
     fleet(&home, &few, &["--fail-on=not-equivalent"]).error(2, &["--by host"]);
+}
+
+/// Changes the records of one machine below a directory.
+fn rewrite(dir: &Path, machine: &str, change: impl Fn(&mut Value)) {
+    for run in fs::read_dir(dir).unwrap() {
+        let file = run.unwrap().path().join("run.json");
+        let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        if record["host"]["hostname"] == machine {
+            change(&mut record);
+            fs::write(file, record.to_string()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_gate_does_not_open_where_a_machine_or_a_figure_was_left_out() {
+    let home = Home::new();
+    let alike = |name: &str| {
+        let dir = home.dir().join(name);
+        write(&dir, 10, |_| 4, |_, _, _| {});
+        dir
+    };
+    // An outlier by chance would fail `worse`; this fails for nothing but too few machines.
+    let gate = |dir: &Path, metric: &str| {
+        let args = ["--json", "--fail-on=too-few-runs", metric];
+        fleet(&home, dir, &args)
+    };
+    let whole = alike("whole");
+    assert_eq!(gate(&whole, "--metric=p50,p99").code(), 0);
+    let answer = gate(&whole, "--metric=p99,p99.999");
+    assert_eq!(answer.code(), 6, "{answer:#?}");
+    assert_eq!(answer.json()["missing"], json!(["p99.999"]));
+    assert_valid(&schema("machines.schema.json"), &answer.json());
+    if let Some(found) = cases(&home, &answer.stdout) {
+        assert_eq!(outcome(&found, "p99.999"), ["error"]);
+    }
+    let lacking = alike("lacking");
+    rewrite(&lacking, "rig0004", |record| {
+        record["total"]["quantiles_ns"]["p99"] = Value::Null;
+    });
+    let answer = gate(&lacking, "--metric=p50,p99");
+    assert_eq!(answer.code(), 6, "{answer:#?}");
+    if let Some(found) = cases(&home, &answer.stdout) {
+        // Unless it is an outlier by chance in the figure that it has.
+        assert_ne!(outcome(&found, "rig0004"), ["passed"]);
+    }
+    // One alone with its kernel has nothing to be compared with.
+    let lonely = alike("lonely");
+    rewrite(&lonely, "rig0004", |record| {
+        record["host"]["kernel_release"] = json!("6.12.9");
+    });
+    let answer = gate(&lonely, "--metric=p99");
+    assert_eq!(answer.code(), 6, "{answer:#?}");
+    let nameless = alike("nameless");
+    rewrite(&nameless, "rig0004", |record| {
+        record["host"]["hostname"] = Value::Null;
+    });
+    let answer = gate(&nameless, "--metric=p99");
+    assert_eq!(answer.code(), 6, "{answer:#?}");
+    if let Some(found) = cases(&home, &answer.stdout) {
+        let refused = found.iter().filter(|(_, name, _)| name.starts_with("run "));
+        assert_eq!(refused.count(), 4, "{found:#?}");
+    }
 }
 
 #[test]

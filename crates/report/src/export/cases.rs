@@ -9,9 +9,9 @@
 use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
     Assessment, BandVerdict, Better, Check, CheckStatus, Comparison, ComparisonVerdict, Diagnosis,
-    FleetReport, FleetState, History, HistoryDirection, HistoryVerdict, LatencyCell, LatencyTest,
-    Machines, MachinesOutlier, Misses, RealTimeClass, RequirementResult, RequirementRuling,
-    RuleOutcome, RunRecord,
+    FleetReport, FleetState, History, HistoryDirection, HistoryLine, HistorySeries, HistoryVerdict,
+    LatencyCell, LatencyTest, Machines, MachinesFigure, MachinesGroup, MachinesOutlier, Misses,
+    RealTimeClass, RefusedRun, RequirementResult, RequirementRuling, RuleOutcome, RunRecord,
 };
 
 use crate::document::{Material, Printed};
@@ -56,6 +56,8 @@ pub fn cases(material: &Material) -> Vec<Case> {
             let suite = format!("experiment {} {}", results.name, measurement.measurement);
             compared(&suite, &measurement.comparison, &mut cases);
         }
+        let suite = format!("experiment {}", results.name);
+        cases.extend(missing(&suite, &results.missing, "no run has it"));
     }
     for diagnosis in &material.diagnoses {
         diagnosed(diagnosis, &mut cases);
@@ -221,13 +223,28 @@ fn compared(suite: &str, comparison: &Comparison, cases: &mut Vec<Case>) {
         ));
     }
     for group in &comparison.groups {
-        cases.extend(group.refused.iter().map(|run| Case {
-            suite: format!("{suite} {}", group.name),
-            name: format!("run {}", run.id),
-            outcome: Outcome::Error,
-            detail: run.reason.clone(),
-        }));
+        cases.extend(left_out(&format!("{suite} {}", group.name), &group.refused));
     }
+}
+
+/// Each run that was left out: what it would have shown is not known.
+fn left_out(suite: &str, refused: &[RefusedRun]) -> impl Iterator<Item = Case> {
+    refused.iter().map(move |run| Case {
+        suite: suite.to_owned(),
+        name: format!("run {}", run.id),
+        outcome: Outcome::Error,
+        detail: run.reason.clone(),
+    })
+}
+
+/// Each figure that was asked for and is missing.
+fn missing(suite: &str, figures: &[String], why: &str) -> impl Iterator<Item = Case> {
+    figures.iter().map(move |figure| Case {
+        suite: suite.to_owned(),
+        name: figure.clone(),
+        outcome: Outcome::Error,
+        detail: why.to_owned(),
+    })
 }
 
 fn words(verdict: ComparisonVerdict) -> &'static str {
@@ -280,27 +297,11 @@ fn of_fleet(fleet: &FleetReport, cases: &mut Vec<Case>) {
     }
 }
 
-/// Each machine. One that is not like the others fails; where nothing was judged, none passes.
+/// Each machine. One that is not like the others fails; what was not judged does not pass.
 fn of_machines(fleet: &Machines, cases: &mut Vec<Case>) {
     for group in &fleet.groups {
-        let judged = group.figures.iter().filter(|figure| figure.judged).count();
-        for machine in &group.machines {
-            let own = |outlier: &&MachinesOutlier| outlier.machine == machine.name;
-            let (outcome, detail) = match group.outliers.iter().find(own) {
-                Some(outlier) => {
-                    let figures = outlier.figures.iter().map(|of| of.figure.as_str());
-                    let figures = figures.collect::<Vec<_>>().join(", ");
-                    (Outcome::Failed, format!("not like the others in {figures}"))
-                }
-                None if judged == 0 => {
-                    let detail = "no figure was judged: too few machines, or unequal runs";
-                    (Outcome::Error, detail.to_owned())
-                }
-                None => {
-                    let detail = format!("like the others in {judged} figures");
-                    (Outcome::Passed, detail)
-                }
-            };
+        for (at, machine) in (0..).zip(&group.machines) {
+            let (outcome, detail) = of_machine(group, at, &machine.name);
             cases.push(Case {
                 suite: format!("machines {}", group.name),
                 name: machine.name.clone(),
@@ -309,34 +310,42 @@ fn of_machines(fleet: &Machines, cases: &mut Vec<Case>) {
             });
         }
     }
+    let alone = "no two machines of a group have it";
+    cases.extend(missing("machines", &fleet.missing, alone));
+    cases.extend(left_out("machines", &fleet.refused));
+}
+
+/// Machine number `at` of a group, and why.
+fn of_machine(group: &MachinesGroup, at: u64, name: &str) -> (Outcome, String) {
+    let own = |outlier: &&MachinesOutlier| outlier.machine == name;
+    if let Some(outlier) = group.outliers.iter().find(own) {
+        let figures = outlier.figures.iter().map(|of| of.figure.as_str());
+        let figures = figures.collect::<Vec<_>>().join(", ");
+        return (Outcome::Failed, format!("not like the others in {figures}"));
+    }
+    let judged = group.figures.iter().filter(|figure| figure.judged);
+    let lacks = |figure: &&MachinesFigure| !figure.machines.iter().any(|of| of.machine == at);
+    let lacking = judged.clone().filter(lacks).map(|of| of.figure.as_str());
+    let lacking = lacking.collect::<Vec<_>>().join(", ");
+    match (judged.count(), lacking.is_empty()) {
+        (0, _) => {
+            let detail = "no figure was judged: too few machines, or unequal runs";
+            (Outcome::Error, detail.to_owned())
+        }
+        (_, false) => (Outcome::Error, format!("no value of {lacking}")),
+        (judged, true) => {
+            let detail = format!("like the others in {judged} figures");
+            (Outcome::Passed, detail)
+        }
+    }
 }
 
 /// Each figure of each line. What fails is what `history --fail-on new-worse` fails on.
 fn of_history(history: &History, cases: &mut Vec<Case>) {
     for line in &history.lines {
         for series in &line.series {
-            let new = series.changes.iter().rev().find(|change| change.new);
-            let bad = new.filter(|change| change.direction != HistoryDirection::Better);
+            let (outcome, what) = of_series(line, series);
             let runs = series.values.iter().flatten().count();
-            let (outcome, what) = match (bad, new, series.verdict) {
-                (_, _, HistoryVerdict::TooFewRuns) => (Outcome::Error, "too few runs".to_owned()),
-                (Some(change), ..) | (None, Some(change), _) => {
-                    let at = usize::try_from(change.run).ok();
-                    let run = at.and_then(|at| line.runs.get(at));
-                    let run = run.map_or_else(String::new, |run| {
-                        format!(" since {}", run.label.as_ref().unwrap_or(&run.id))
-                    });
-                    let ratio = change.ratio.map_or_else(String::new, |ratio| {
-                        format!(", ratio {:.4}", ratio.estimate)
-                    });
-                    let outcome = match bad {
-                        Some(_) => Outcome::Failed,
-                        None => Outcome::Passed,
-                    };
-                    (outcome, format!("new change{run}{ratio}"))
-                }
-                (None, None, _) => (Outcome::Passed, "no new change".to_owned()),
-            };
             cases.push(Case {
                 suite: format!("history {}", line.name),
                 name: series.figure.clone(),
@@ -345,6 +354,34 @@ fn of_history(history: &History, cases: &mut Vec<Case>) {
             });
         }
     }
+    cases.extend(missing("history", &history.missing, "no run has it"));
+    cases.extend(left_out("history", &history.refused));
+}
+
+fn of_series(line: &HistoryLine, series: &HistorySeries) -> (Outcome, String) {
+    if series.verdict == HistoryVerdict::TooFewRuns {
+        return (Outcome::Error, "too few runs".to_owned());
+    }
+    let new = series.changes.iter().rev().find(|change| change.new);
+    let is_bad = new.is_some_and(|change| change.direction != HistoryDirection::Better);
+    let known = series.values.last().is_some_and(Option::is_some);
+    let outcome = match (is_bad, known) {
+        (true, _) => Outcome::Failed,
+        (false, true) => Outcome::Passed,
+        (false, false) => return (Outcome::Error, "no value in the newest run".to_owned()),
+    };
+    let Some(change) = new else {
+        return (outcome, "no new change".to_owned());
+    };
+    let at = usize::try_from(change.run).ok();
+    let run = at.and_then(|at| line.runs.get(at));
+    let run = run.map_or_else(String::new, |run| {
+        format!(" since {}", run.label.as_ref().unwrap_or(&run.id))
+    });
+    let ratio = change.ratio.map_or_else(String::new, |ratio| {
+        format!(", ratio {:.4}", ratio.estimate)
+    });
+    (outcome, format!("new change{run}{ratio}"))
 }
 
 /// Each task of a set: what analysis does not show does not pass.

@@ -113,6 +113,17 @@ fn test(result: &ComparedFigure, past: &History, confidence: f64) -> Option<(Spr
     Some((spread, test))
 }
 
+/// The smallest change that matters, on the scale of the comparison. `None` where a baseline of 0 has no size.
+fn matters(scale: ComparisonScale, base: f64, options: &Options) -> Option<f64> {
+    let sized = base > 0.0;
+    match (scale, options.difference) {
+        (ComparisonScale::Log, None) => Some(options.effect.ln_1p()),
+        (ComparisonScale::Log, Some(difference)) => sized.then(|| (difference / base).ln_1p()),
+        (ComparisonScale::Linear, None) => sized.then_some(options.effect * base),
+        (ComparisonScale::Linear, Some(difference)) => Some(difference),
+    }
+}
+
 fn rejudge(
     result: &mut ComparedFigure,
     test: Option<(Spread, ByEarlier)>,
@@ -144,7 +155,8 @@ fn rejudge(
     let smallest = detectable(test.error, spread.freedom, level, options.power);
     let ends = interval(test.interval);
     let up = difference(result).unwrap_or(0.0);
-    let wanted = match result.scale {
+    let wanted = matters(result.scale, base, options);
+    match result.scale {
         ComparisonScale::Log => {
             result.ratio = Some(Effect {
                 estimate: up.exp(),
@@ -159,7 +171,6 @@ fn rejudge(
                 interval: None,
             });
             result.smallest_detectable = smallest.map(f64::exp_m1);
-            options.effect.ln_1p()
         }
         ComparisonScale::Linear => {
             result.ratio = None;
@@ -168,15 +179,14 @@ fn rejudge(
                 interval: Some(ends),
             });
             result.smallest_detectable = smallest.filter(|_| base > 0.0).map(|least| least / base);
-            options.effect * base
         }
-    };
+    }
     if result.withheld.is_some() {
         return;
     }
-    let finds = result
-        .smallest_detectable
-        .is_some_and(|least| least <= options.effect);
+    let finds = smallest
+        .zip(wanted)
+        .is_some_and(|(least, wanted)| least <= wanted);
     let significant = adjusted.is_some_and(|p| p <= options.alpha);
     result.verdict = by_p(significant, result.better, up > 0.0, finds);
     let pilot = Pilot {
@@ -185,7 +195,7 @@ fn rejudge(
     };
     let made = result.baseline.runs.min(result.candidate.runs);
     result.more_runs = (result.verdict == ComparisonVerdict::TooFewRuns)
-        .then(|| runs_to_detect(pilot, wanted, level, options.power))
+        .then(|| runs_to_detect(pilot, wanted?, level, options.power))
         .flatten()
         .map(|needed| needed.saturating_sub(made).max(1));
 }

@@ -12,26 +12,28 @@
 //! ([`punctual_stats::sequential`]). The looks are always taken from the first on, from the blocks that
 //! there were at the time, so that an experiment which was resumed comes to what it would have come to.
 
+mod looks;
+
 use std::collections::BTreeMap;
 use std::slice;
 
 use punctual_model::{
-    Better, Comparison, ComparisonScale, ComparisonVerdict, EXPERIMENT_RESULTS_FORMAT,
-    ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect, Finding, Interval,
-    LevelChange, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
-    SequentialState,
+    Better, ComparisonScale, EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor,
+    ExperimentResults, FactorEffect, Finding, Interval, LevelChange, MeasurementResults,
+    ParetoCell, ParetoValue,
 };
 use punctual_stats::design::{
     Contrast, ContrastResult, Factor, contrasts, estimate, joint_p, pareto,
 };
 use punctual_stats::holm;
 use punctual_stats::runs::Options;
-use punctual_stats::sequential::{Looks, Spending};
 
 use super::{
     Blocks, CompareError, ComparisonRequest, GroupInput, Metric, Table, blocks, direction, metric,
     unit_and_better,
 };
+pub use looks::is_resolved;
+use looks::{bound, hold_effects, looks};
 
 /// What an experiment is, apart from its runs.
 #[derive(Clone, Debug, Default)]
@@ -119,24 +121,12 @@ pub fn experiment(
         Some(rule) => Some(looks(design, rule, &measurements, asked)?),
         None => None,
     };
-    let mut made: Vec<u32> = Vec::new();
-    for measurement in &measurements {
-        let runs = measurement.groups.iter().flat_map(|group| &group.runs);
-        made.extend(runs.filter_map(block_of));
-    }
-    made.sort_unstable();
-    made.dedup();
+    let made = blocks_made(&measurements);
+    // A block in progress is not done, though it has runs.
+    let last = made.last().map_or(0, |last| last + 1);
+    let all_blocks = design.finished.is_some() && last >= design.blocks_planned;
     let mut results: Vec<MeasurementResults> = Vec::new();
-    let nowhere = |metric: &&Metric| {
-        let mut of = measurements.iter();
-        of.all(|measurement| measurement.metrics(slice::from_ref(*metric)).is_empty())
-    };
-    let unknown: Vec<String> = asked
-        .metrics
-        .iter()
-        .filter(nowhere)
-        .map(ToString::to_string)
-        .collect();
+    let missing = in_no_run(&measurements, &asked.metrics);
     let with_figures: Vec<(Vec<Metric>, MeasurementInput)> = measurements
         .into_iter()
         .map(|measurement| (measurement.metrics(&asked.metrics), measurement))
@@ -170,18 +160,21 @@ pub fn experiment(
             effects,
         });
     }
-    if let (Some(first), false) = (results.first_mut(), unknown.is_empty()) {
+    if let (Some(first), false) = (results.first_mut(), missing.is_empty()) {
         first.comparison.remarks.push(Finding::observed(
             "missing",
             format!(
                 "no run has {}, which the experiment compares by",
-                unknown.join(", ")
+                missing.join(", ")
             ),
         ));
     }
     if let Some(sequential) = &sequential {
         for result in &mut results {
             bound(&mut result.comparison, &result.measurement, sequential);
+            if !all_blocks {
+                hold_effects(result, design.blocks_planned);
+            }
         }
     }
     Ok(ExperimentResults {
@@ -195,9 +188,30 @@ pub fn experiment(
         cells: design.cells.clone(),
         pareto: front(design, &results),
         measurements: results,
+        missing,
         sequential,
         aliases: design.aliases.clone(),
     })
+}
+
+/// The blocks that have runs, in order.
+fn blocks_made(measurements: &[MeasurementInput]) -> Vec<u32> {
+    let groups = measurements.iter().flat_map(|of| &of.groups);
+    let runs = groups.flat_map(|group| &group.runs);
+    let mut made: Vec<u32> = runs.filter_map(block_of).collect();
+    made.sort_unstable();
+    made.dedup();
+    made
+}
+
+/// The figures of those asked for that no run of any measurement has.
+fn in_no_run(measurements: &[MeasurementInput], asked: &[Metric]) -> Vec<String> {
+    let nowhere = |metric: &&Metric| {
+        let mut of = measurements.iter();
+        of.all(|measurement| measurement.metrics(slice::from_ref(*metric)).is_empty())
+    };
+    let missing = asked.iter().filter(nowhere);
+    missing.map(ToString::to_string).collect()
 }
 
 /// Each of several measurements gets its part of the level.
@@ -420,178 +434,4 @@ fn front(design: &Design, results: &[MeasurementResults]) -> Option<Vec<ParetoCe
         })
         .collect(),
     )
-}
-
-/// One comparison of an experiment: measurement, figure, cell.
-type Key = (String, String, String);
-
-/// Whether all comparisons are decided after `blocks` blocks, by the looks up to then.
-///
-/// # Errors
-///
-/// As [`experiment`].
-pub fn is_resolved(
-    design: &Design,
-    rule: LookRule,
-    measurements: &[MeasurementInput],
-    asked: &ComparisonRequest,
-    blocks: u32,
-) -> Result<bool, CompareError> {
-    let early: Vec<MeasurementInput> = measurements.iter().map(|m| m.before(blocks)).collect();
-    let state = looks(design, rule, &early, asked)?;
-    let found = |comparison: &SequentialComparison| comparison.found_after.is_some();
-    Ok(!state.comparisons.is_empty() && state.comparisons.iter().all(found))
-}
-
-/// Takes the looks, from the first on, that the blocks allow.
-fn looks(
-    design: &Design,
-    rule: LookRule,
-    measurements: &[MeasurementInput],
-    asked: &ComparisonRequest,
-) -> Result<SequentialState, CompareError> {
-    let runs = measurements
-        .iter()
-        .flat_map(|m| &m.groups)
-        .flat_map(|g| &g.runs);
-    let made = runs.filter_map(block_of).max().map_or(0, |last| last + 1);
-    // The comparisons are those of the whole, known from the first look on.
-    let metrics: Vec<Vec<Metric>> = measurements
-        .iter()
-        .map(|m| m.metrics(&asked.metrics))
-        .collect();
-    let keys: Vec<Key> = measurements
-        .iter()
-        .zip(&metrics)
-        .flat_map(|(measurement, metrics)| {
-            metrics.iter().flat_map(|metric| {
-                design.cells.iter().skip(1).map(|cell| {
-                    (
-                        measurement.name.clone(),
-                        metric.to_string(),
-                        cell.name.clone(),
-                    )
-                })
-            })
-        })
-        .collect();
-    let mut state = SequentialState {
-        alpha: rule.alpha,
-        spending: "obrien_fleming".to_owned(),
-        looks: Vec::new(),
-        comparisons: Vec::new(),
-    };
-    let planned = design.blocks_planned;
-    let Ok(mut looks) = Looks::new(rule.alpha, Spending::OBrienFleming, planned, keys.len()) else {
-        return Ok(state);
-    };
-    let mut at: Vec<u32> = (rule.first..=planned)
-        .step_by(rule.every.max(1) as usize)
-        .collect();
-    // All that is left of the level is spent after the last block.
-    if at.last() != Some(&planned) {
-        at.push(planned);
-    }
-    for blocks in at.into_iter().filter(|blocks| *blocks <= made) {
-        let p = p_values(measurements, &metrics, asked, blocks, &keys)?;
-        if looks.look(blocks, &p).is_err() {
-            continue;
-        }
-        state.looks.push(u64::from(blocks));
-        if looks.found().iter().all(Option::is_some) {
-            break;
-        }
-    }
-    state.comparisons = keys
-        .into_iter()
-        .zip(looks.found())
-        .map(
-            |((measurement, figure, cell), found)| SequentialComparison {
-                measurement,
-                figure,
-                cell,
-                found_after: found.map(u64::from),
-            },
-        )
-        .collect();
-    Ok(state)
-}
-
-/// The p-value of each comparison, by the runs of the first `blocks` blocks.
-fn p_values(
-    measurements: &[MeasurementInput],
-    metrics: &[Vec<Metric>],
-    asked: &ComparisonRequest,
-    blocks: u32,
-    keys: &[Key],
-) -> Result<Vec<Option<f64>>, CompareError> {
-    let mut known: BTreeMap<Key, f64> = BTreeMap::new();
-    for (measurement, metrics) in measurements.iter().zip(metrics) {
-        let early = measurement.before(blocks);
-        let asked = ComparisonRequest {
-            metrics: metrics.clone(),
-            requirements: Vec::new(),
-            ..asked.clone()
-        };
-        match super::compare(early.groups, &asked) {
-            Ok(comparison) => known.extend(comparison.results.into_iter().filter_map(|result| {
-                let key = (
-                    measurement.name.clone(),
-                    result.figure,
-                    result.candidate.group,
-                );
-                Some((key, result.p?))
-            })),
-            Err(CompareError::NoFigure { .. }) => {}
-            Err(err) => return Err(err),
-        }
-    }
-    Ok(keys.iter().map(|key| known.get(key).copied()).collect())
-}
-
-/// Takes back verdicts that no look found: the level was spent on looking.
-fn bound(comparison: &mut Comparison, measurement: &str, state: &SequentialState) {
-    // They speak of p-values that were not the rule here.
-    let other = [super::remarks::CORRECTION, super::remarks::LOOK];
-    comparison
-        .remarks
-        .retain(|remark| !other.contains(&remark.id.as_ref()));
-    for result in &mut comparison.results {
-        let of = |known: &&SequentialComparison| {
-            known.measurement == measurement
-                && known.figure == result.figure
-                && known.cell == result.candidate.group
-        };
-        let found = state.comparisons.iter().find(of);
-        let found = found.is_some_and(|known| known.found_after.is_some());
-        let effect = matches!(
-            result.verdict,
-            ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different
-        );
-        // What a look found rests on p-values; runs that give no grounds for a verdict give none here.
-        if result.withheld.is_some() {
-            continue;
-        }
-        if effect && !found {
-            result.verdict = ComparisonVerdict::TooFewRuns;
-            result.more_runs = None;
-        } else if found && !effect {
-            result.verdict = direction_of(result);
-            result.more_runs = None;
-        }
-    }
-    comparison.answers = super::answer::answers(comparison);
-}
-
-/// The verdict that an effect in the direction of the estimate is.
-fn direction_of(result: &punctual_model::ComparedFigure) -> ComparisonVerdict {
-    let rises = match (result.ratio, result.difference) {
-        (Some(ratio), _) => ratio.estimate > 1.0,
-        (None, difference) => difference.is_some_and(|difference| difference.estimate > 0.0),
-    };
-    match (result.better, rises) {
-        (Better::Neither, _) => ComparisonVerdict::Different,
-        (Better::Lower, true) | (Better::Higher, false) => ComparisonVerdict::Worse,
-        _ => ComparisonVerdict::Better,
-    }
 }

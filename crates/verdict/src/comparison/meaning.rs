@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Instrument, RefusedRun, RunRecord};
+use punctual_model::{Finding, Instrument, RefusedRun, RunRecord};
 
 use super::{CompareError, GroupInput, Table};
 
@@ -63,6 +63,12 @@ pub(super) fn one_unit(groups: &[GroupInput], table: &Table) -> Result<(), Compa
     Ok(())
 }
 
+/// Says which figures that were asked for no run has, if there are any.
+pub(crate) fn missing(figures: &[String]) -> Option<Finding> {
+    let detail = || format!("no run has {}", figures.join(", "));
+    (!figures.is_empty()).then(|| Finding::observed("missing", detail()))
+}
+
 /// Takes imported runs out that have the samples of another one: a file that was imported twice is
 /// one run.
 ///
@@ -82,6 +88,7 @@ pub(crate) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
                 Some((other, of)) if *of == group.name => group.refused.push(RefusedRun {
                     id: run.record.id.clone(),
                     reason: format!("it has the same samples as run {other}"),
+                    started: run.record.started.clone(),
                 }),
                 Some((other, of)) => {
                     return Err(CompareError::Twice {

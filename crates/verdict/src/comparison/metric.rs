@@ -231,6 +231,21 @@ pub(crate) fn expand<'a>(
     all
 }
 
+/// The figures of those asked for that none of `found` is.
+pub(crate) fn missing<'a>(
+    asked: &[Metric],
+    found: impl Iterator<Item = &'a Metric> + Clone,
+) -> Vec<String> {
+    let is_of = |asked: &Metric, found: &Metric| match asked {
+        Metric::Figure { name, labels: None } => found.is_figure(name),
+        _ => asked == found,
+    };
+    let nowhere = asked
+        .iter()
+        .filter(|asked| !found.clone().any(|found| is_of(asked, found)));
+    nowhere.map(ToString::to_string).collect()
+}
+
 /// Sorts `n=500` before `n=4000`.
 fn by_number(labels: &BTreeMap<String, String>) -> Vec<(String, Option<u64>, String)> {
     labels

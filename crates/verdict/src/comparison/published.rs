@@ -146,8 +146,9 @@ fn result(
     let level = options.alpha / asked.max(1) as f64;
     let base = baseline.mean.mean;
     let smallest = test.and_then(|test| {
-        let error = test.difference / test.t;
-        detectable(error.abs(), test.freedom, level, options.power)
+        // Not the difference over t: of equal means that is 0 over 0.
+        let error = baseline.mean.standard_error.hypot(row.mean.standard_error);
+        detectable(error, test.freedom, level, options.power)
     });
     let smallest = smallest.filter(|_| base > 0.0).map(|least| least / base);
     let significant = adjusted.is_some_and(|p| p <= options.alpha);
@@ -251,6 +252,17 @@ mod tests {
             assert_eq!(result.verdict, ComparisonVerdict::TooFewRuns);
             assert!(result.more_runs.unwrap() > 3);
         }
+    }
+
+    #[test]
+    fn equal_means_are_not_distinguishable_by_what_would_have_been_found() {
+        let rows = read("name,mean,standard_error,n\na,93.71,0.01,50\nb,93.71,0.01,50\n").unwrap();
+        let comparison = compare(&rows, &[], &figure(), &Options::default()).unwrap();
+        let result = &comparison.results[0];
+        assert_eq!(result.verdict, ComparisonVerdict::NotDistinguishable);
+        assert_eq!(result.more_runs, None);
+        let smallest = result.smallest_detectable.unwrap();
+        assert!(smallest > 0.0 && smallest < 0.001, "{smallest}");
     }
 
     #[test]

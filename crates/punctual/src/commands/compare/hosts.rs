@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use punctual_model::{HistoryDirection, Machines};
+use punctual_model::{HistoryDirection, Machines, MachinesGroup};
 use punctual_report::document::{Document, Material};
 use punctual_report::html;
 use punctual_store::Store;
@@ -94,5 +94,15 @@ fn exit(fleet: &Machines, fail_on: &[FailOn]) -> Exit {
         FailOn::TooFewRuns => !judged,
         _ => outliers().next().is_some(),
     });
-    Exit::of_gate(failed, judged)
+    let whole = fleet.missing.is_empty()
+        && fleet.refused.is_empty()
+        && fleet.groups.iter().all(has_every_value);
+    Exit::of_gate(failed, judged && whole)
+}
+
+/// Whether each machine of a group has each figure, of which there is at least one: a machine without a value is never an
+/// outlier, and a machine alone in its group has no figure.
+fn has_every_value(group: &MachinesGroup) -> bool {
+    let mut figures = group.figures.iter().peekable();
+    figures.peek().is_some() && figures.all(|figure| figure.machines.len() == group.machines.len())
 }

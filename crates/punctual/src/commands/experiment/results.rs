@@ -46,7 +46,8 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
         .iter()
         .map(|measurement| gate::exit(&measurement.comparison, &args.fail_on))
         .collect();
-    // A measurement of which no run has a figure is not in the results.
+    // A measurement of which no run has a figure is not in the results, and neither is a figure that no run has.
+    let missing = missing || !results.missing.is_empty();
     let unjudged = exits.contains(&Exit::Unjudged) || (missing && !args.fail_on.is_empty());
     Ok(Exit::of_gate(exits.contains(&Exit::Verdict), !unjudged))
 }

@@ -248,6 +248,21 @@ pub(crate) struct Data {
     pub(crate) unpaired: usize,
 }
 
+impl Data {
+    /// The mean of each side by the runs that the interval and the test are of: in blocks, those of the pairs. Without
+    /// a pair there is neither, and all runs say what they say.
+    pub(crate) fn means(&self) -> Option<(f64, f64)> {
+        let of = |a: &[f64], b: &[f64]| Some((moments(a).mean()?, moments(b).mean()?));
+        match &self.layout {
+            Layout::Pairs(pairs) if !pairs.is_empty() => {
+                let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+                of(&a, &b)
+            }
+            _ => of(&self.a, &self.b),
+        }
+    }
+}
+
 /// What is exchangeable under "no effect".
 #[derive(Clone, Debug)]
 pub(crate) enum Layout {

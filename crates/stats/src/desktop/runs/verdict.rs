@@ -426,8 +426,7 @@ impl Analysis {
                 effective_samples: (self.data.a.len() + self.data.b.len()) as f64,
             }),
         };
-        let means = (moments(&self.data.a).mean(), moments(&self.data.b).mean());
-        let (Some(a), Some(b)) = means else {
+        let Some((a, b)) = self.data.means() else {
             return (None, None);
         };
         // Inside blocks the effect is the mean of their differences, not that of all runs.

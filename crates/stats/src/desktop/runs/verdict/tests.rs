@@ -316,3 +316,47 @@ fn four_runs_a_side_promise_no_size_of_effect_and_groups_apart_need_one_more() {
     assert_eq!(outcome.smallest_detectable, None);
     assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
 }
+
+/// Eight blocks of which two are slow, and the candidate missing in those: of all runs the candidate's are faster.
+fn of_blocks(baseline: &[f64; 8], candidate: &[f64; 6]) -> Outcome {
+    let blocks: Vec<u64> = (0..8).collect();
+    let question = Question::new(baseline, candidate, Direction::LowerIsBetter);
+    compare(
+        &question.in_blocks(&blocks, &blocks[..6]),
+        &Options::default(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn both_estimates_are_of_the_pairs_that_the_interval_is_of() {
+    let a = [50.0, 51.0, 49.0, 50.5, 49.5, 50.2, 100.0, 110.0];
+    let b = [0.998, 1.001, 1.003, 0.999, 1.002, 0.997];
+    let b: Vec<f64> = a.iter().zip(b).map(|(a, noise)| 1.04 * a * noise).collect();
+    let outcome = of_blocks(&a, &b.try_into().unwrap());
+    assert_eq!(outcome.scale, Scale::Log);
+    assert_eq!((outcome.pairs, outcome.unpaired), (Some(6), 2));
+    assert_eq!(outcome.verdict, Verdict::Worse);
+    let (ratio, difference) = (outcome.ratio.unwrap(), outcome.difference.unwrap());
+    assert!((ratio.estimate - 1.04).abs() < 0.002, "{ratio:?}");
+    assert!((difference.estimate - 2.0).abs() < 0.1, "{difference:?}");
+    for effect in [ratio, difference] {
+        let ends = effect.interval.unwrap();
+        assert!(
+            ends.low <= effect.estimate && effect.estimate <= ends.high,
+            "{effect:?}"
+        );
+    }
+}
+
+#[test]
+fn on_the_linear_scale_the_ratio_is_of_the_pairs_too() {
+    let a = [0.0, 50.0, 51.0, 49.0, 50.5, 49.5, 100.0, 110.0];
+    let outcome = of_blocks(&a, &[2.0, 52.1, 52.9, 51.0, 52.4, 51.6]);
+    assert_eq!(outcome.scale, Scale::Linear);
+    let (ratio, difference) = (outcome.ratio.unwrap(), outcome.difference.unwrap());
+    assert_close(Some(difference.estimate), 2.0, 1e-9);
+    assert_close(Some(ratio.estimate), 262.0 / 250.0, 1e-12);
+    let ends = difference.interval.unwrap();
+    assert!(ends.low <= 2.0 && 2.0 <= ends.high, "{ends:?}");
+}

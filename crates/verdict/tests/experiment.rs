@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the runs of an experiment say, and what is not said before its end.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults};
+use punctual_verdict::comparison::experiment::{Design, LookRule, MeasurementInput, experiment};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput};
+
+const CELLS: [[&str; 2]; 4] = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]];
+
+/// A run of a cell in a block: level `b` of the first factor takes twice as long, and nothing else has an effect.
+fn run(cell: usize, block: u32, quantiles: &[&str]) -> RunInput {
+    let mut record = common::run();
+    record.id = format!("{cell}-{block}");
+    record.tags.insert("block".to_owned(), block.to_string());
+    let level = if cell < 2 { 50_000 } else { 100_000 };
+    let (number, of) = (u64::from(block), cell as u64);
+    let noise = (number * 7 + of * 11) * (number + of * 3 + 5) % 13 * 100;
+    let value = |name: &&str| ((*name).to_owned(), Some(level + noise));
+    record.total.quantiles_ns = quantiles.iter().map(value).collect();
+    RunInput {
+        record,
+        histogram: None,
+        blocks: None,
+        started_s: None,
+    }
+}
+
+fn measurement(name: &str, blocks: u32, quantiles: &[&str]) -> MeasurementInput {
+    let group = |(cell, levels): (usize, &[&str; 2])| GroupInput {
+        name: levels.join(" "),
+        runs: (0..blocks)
+            .map(|block| run(cell, block, quantiles))
+            .collect(),
+        refused: Vec::new(),
+    };
+    MeasurementInput {
+        name: name.to_owned(),
+        groups: CELLS.iter().enumerate().map(group).collect(),
+    }
+}
+
+fn results(
+    measurements: Vec<MeasurementInput>,
+    metrics: &[&str],
+    rule: Option<LookRule>,
+    finished: Option<&str>,
+) -> ExperimentResults {
+    let factor = |name: &str, levels: [&str; 2]| ExperimentFactor {
+        name: name.to_owned(),
+        levels: levels.map(ToOwned::to_owned).to_vec(),
+    };
+    let cell = |levels: &[&str; 2]| ExperimentCell {
+        name: levels.join(" "),
+        levels: levels.map(ToOwned::to_owned).to_vec(),
+    };
+    let design = Design {
+        name: "e".to_owned(),
+        finished: finished.map(ToOwned::to_owned),
+        blocks_planned: 12,
+        factors: vec![factor("f", ["a", "b"]), factor("g", ["x", "y"])],
+        cells: CELLS.iter().map(cell).collect(),
+        rule,
+        ..Design::default()
+    };
+    let asked = ComparisonRequest {
+        metrics: metrics.iter().map(|text| text.parse().unwrap()).collect(),
+        ..ComparisonRequest::default()
+    };
+    experiment(&design, measurements, &asked).unwrap()
+}
+
+#[test]
+fn a_figure_that_no_run_has_is_named_and_one_of_another_measurement_is_not() {
+    let asked = ["p99", "p99.999"];
+    let alone = results(vec![measurement("m", 8, &["p99"])], &asked, None, None);
+    assert_eq!(alone.missing, ["p99.999"]);
+    let remarks = &alone.measurements[0].comparison.remarks;
+    assert!(remarks.iter().any(|remark| remark.id == "missing"));
+    let two = vec![
+        measurement("m", 8, &["p99"]),
+        measurement("n", 8, &["p99.999"]),
+    ];
+    assert!(results(two, &asked, None, None).missing.is_empty());
+}
+
+#[test]
+fn effects_over_cells_are_found_after_all_planned_blocks_where_there_are_looks() {
+    let rule = LookRule {
+        first: 4,
+        every: 4,
+        alpha: 0.05,
+    };
+    let found = |blocks: u32, rule: Option<LookRule>, finished: Option<&str>| {
+        let results = results(
+            vec![measurement("m", blocks, &["p99"])],
+            &["p99"],
+            rule,
+            finished,
+        );
+        let of = &results.measurements[0];
+        let said = of.comparison.remarks.iter().any(|of| of.id == "effects");
+        // Only the level of the first factor has an effect.
+        let found: Vec<bool> = of.effects.iter().map(|effect| effect.found).collect();
+        assert_eq!(found.len(), 3);
+        assert!(!found[1] && !found[2], "{:#?}", of.effects);
+        (found[0], said)
+    };
+    let end = Some("all blocks are done");
+    assert_eq!(found(8, None, None), (true, false));
+    assert_eq!(found(8, Some(rule), None), (false, true));
+    assert_eq!(found(8, Some(rule), Some("the time is up")), (false, true));
+    // The last block may be in progress.
+    assert_eq!(found(12, Some(rule), None), (false, true));
+    assert_eq!(found(12, Some(rule), end), (true, false));
+}
