@@ -6,7 +6,7 @@
 //! There is one limit for the system, `sched_rt_runtime_us` of each `sched_rt_period_us`, and, on a
 //! kernel with `CONFIG_RT_GROUP_SCHED`, one for each cgroup of the `cpu` controller (version 1; the
 //! kernel's Documentation/scheduler/sched-rt-group.rst). There the groups throttle, the root group
-//! too: to open the system's limit alone changes nothing.
+//! too: to open the system's limit alone changes nothing, unless it is turned off (-1).
 //!
 //! Since Linux 6.12 the system's limit stops nobody on a kernel without such groups. The *fair server* runs ordinary threads instead, for
 //! at most its own time of each of its periods.
@@ -115,9 +115,13 @@ impl Budgets {
 
     /// The same of what stops real-time threads whether or not anybody else wants the CPU.
     pub(crate) fn throttling(&self) -> Option<Budget> {
+        let system = self.system?;
+        // Where the system's is off the kernel counts none of the groups' either (rt_bandwidth_enabled() in kernel/sched/rt.c).
+        if system.runtime_us < 0 {
+            return Some(system);
+        }
         let groups = self.groups.iter().map(|(_, budget)| *budget);
-        let all = groups.chain(self.system);
-        self.system?;
+        let all = groups.chain([system]);
         all.min_by(|a, b| a.share().total_cmp(&b.share()))
     }
 
@@ -230,6 +234,22 @@ mod tests {
                 .describe()
                 .contains("cpu.rt_runtime_us in /sys/fs/cgroup/cpu is 950000")
         );
+    }
+
+    #[test]
+    fn where_the_systems_budget_is_off_no_group_throttles() {
+        let budget = |runtime_us| Budget {
+            runtime_us,
+            period_us: 1_000_000,
+        };
+        let with = |system| Budgets {
+            system: Some(budget(system)),
+            groups: vec![("/sys/fs/cgroup/cpu".to_owned(), budget(950_000))],
+            server: None,
+        };
+        assert!(!with(-1).leave_something());
+        assert!(with(950_000).leave_something());
+        assert!(with(1_000_000).leave_something());
     }
 
     #[test]

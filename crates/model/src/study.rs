@@ -143,6 +143,9 @@ pub struct StudyPart {
     pub valid: u64,
     /// Runs of which a check did not pass: in no figure.
     pub invalid: u64,
+    /// The first check that did not pass, of the first of these runs. Absent where all are valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_invalid: Option<String>,
     /// Runs that were not recorded.
     pub failed: u64,
     /// Why it is over. Null while it is not.

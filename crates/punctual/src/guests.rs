@@ -50,8 +50,12 @@ fn qemu(architecture: Architecture) -> PathBuf {
     named.map_or_else(|| PathBuf::from(architecture.qemu()), PathBuf::from)
 }
 
-/// Returns why there is no QEMU to boot a guest of `architecture` with.
-pub(crate) fn lack_of_qemu(architecture: Architecture) -> Option<String> {
+/// Returns what guests for `architecture` lack here: QEMU, or what measures in them.
+pub(crate) fn lack(architecture: Architecture) -> Option<String> {
+    lack_of_qemu(architecture).or_else(|| agent::lack(architecture))
+}
+
+fn lack_of_qemu(architecture: Architecture) -> Option<String> {
     let qemu = qemu(architecture);
     let directories = std::env::var_os("PATH").unwrap_or_default();
     let found = match qemu.components().count() {

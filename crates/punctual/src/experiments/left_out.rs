@@ -73,7 +73,7 @@ fn lack_of_target(text: &str) -> Option<String> {
     lack_of_kernel(&target)
 }
 
-/// Returns why a guest cannot run here: its image, or QEMU.
+/// Returns why a guest cannot run here: its image, QEMU, or the agent.
 pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
     // A name alone may be one of the store, which the run finds.
     let is_path = target.kernel.components().count() > 1;
@@ -81,7 +81,7 @@ pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
         return Some(format!("kernel {} does not exist", target.kernel.display()));
     }
     let image = Image::read(&target.kernel).map(|image| image.architecture);
-    guests::lack_of_qemu(image.unwrap_or_default())
+    guests::lack(image.unwrap_or_default())
 }
 
 /// Returns why floods of a load are refused here.

@@ -86,6 +86,28 @@ fn cannot() -> CliError {
     CliError::failed_to("make the guest's file system")
 }
 
+/// Returns why there is no agent for `architecture`, if so. These processors have this program.
+pub(super) fn lack(architecture: Architecture) -> Option<String> {
+    if Architecture::here() == Some(architecture) {
+        return None;
+    }
+    let how = format!(
+        "packages and release archives contain it, `make agent TRIPLE={}-unknown-linux-gnu` makes it",
+        architecture.machine()
+    );
+    match file(architecture) {
+        Ok(path) if path.is_file() => None,
+        Ok(path) => Some(format!(
+            "{} names no file: {}; {how}",
+            variable(architecture),
+            path.display()
+        )),
+        Err(_) => Some(format!(
+            "there is no agent for guests of {architecture}; {how}"
+        )),
+    }
+}
+
 /// The environment variable that names the agent for `architecture`.
 fn variable(architecture: Architecture) -> String {
     format!("PUNCTUAL_AGENT_{}", architecture.machine().to_uppercase())

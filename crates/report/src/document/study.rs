@@ -233,6 +233,7 @@ fn untold(result: &StudyResult) -> Option<Block> {
             ));
         }
     }
+    items.extend(result.parts.iter().filter_map(invalid));
     let left_out = result.parts.iter().flat_map(|part| &part.skipped);
     let left_out = left_out.filter(|left| !reasons.iter().any(|(known, _)| *known == left.reason));
     items.extend(left_out.map(|left| {
@@ -247,6 +248,21 @@ fn untold(result: &StudyResult) -> Option<Block> {
             vec![Block::items(items)],
         )
     })
+}
+
+/// Says that a part is over and has fewer valid runs than were planned, and why.
+fn invalid(part: &StudyPart) -> Option<(String, String)> {
+    part.finished
+        .as_ref()
+        .filter(|_| part.valid < part.planned)?;
+    let why = part.why_invalid.as_ref()?;
+    let said = format!(
+        "{}: {} of {} are valid; of the first that is not, {why}.",
+        named::capital(&part.title),
+        part.valid,
+        counted(part.planned, "run")
+    );
+    Some(("invalid".to_owned(), said))
 }
 
 /// Each result of the work, and where it is measured.
@@ -459,4 +475,34 @@ fn all_alike(joint: &StudyJoint) -> String {
         p_value(joint.p),
         joint.cells
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_without_valid_runs_says_why() {
+        let part = |valid| StudyPart {
+            title: "how long interrupts are handled".to_owned(),
+            planned: 3,
+            valid,
+            invalid: 6,
+            why_invalid: Some("lost-events: a buffer was full".to_owned()),
+            finished: Some("all blocks are done".to_owned()),
+            ..StudyPart::default()
+        };
+        let (_, said) = invalid(&part(0)).unwrap();
+        assert_eq!(
+            said,
+            "How long interrupts are handled: 0 of 3 runs are valid; of the first that is not, lost-events: a buffer was full."
+        );
+        // What was made again and is valid now is no gap.
+        assert_eq!(invalid(&part(3)), None);
+        let goes_on = StudyPart {
+            finished: None,
+            ..part(0)
+        };
+        assert_eq!(invalid(&goes_on), None);
+    }
 }

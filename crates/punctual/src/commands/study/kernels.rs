@@ -88,15 +88,12 @@ pub(super) fn of(
     let (mut of_arm64, pair) = match (named, pair(&images, here)) {
         (Some(named), _) => (named.is_arm64(), Ok(named)),
         (None, None) => {
-            let no_qemu = guests::lack_of_qemu(here);
-            (
-                false,
-                Err(no_qemu.unwrap_or_else(|| lack(&images, &places))),
-            )
+            let lacks = guests::lack(here);
+            (false, Err(lacks.unwrap_or_else(|| lack(&images, &places))))
         }
         (None, Some((architecture, pair))) => (
             architecture == Architecture::Arm64,
-            guests::lack_of_qemu(architecture).map_or(Ok(pair), Err),
+            guests::lack(architecture).map_or(Ok(pair), Err),
         ),
     };
     of_arm64 &= pair.is_ok();
@@ -116,7 +113,7 @@ fn arm64(args: &StudyRunArgs, home: &Path) -> Result<Pair, String> {
     images.extend(in_stock(home));
     images.retain(|image| image.architecture == Architecture::Arm64);
     match pair(&images, Architecture::Arm64) {
-        Some((architecture, pair)) => guests::lack_of_qemu(architecture).map_or(Ok(pair), Err),
+        Some((architecture, pair)) => guests::lack(architecture).map_or(Ok(pair), Err),
         None => Err(format!(
             "it needs a stock kernel and a PREEMPT_RT kernel of the same version for arm64, but \
              {OF_THE_SOURCES_ARM64} and the store have none; on Debian `scripts/kernel-images.sh arm64` gets both \

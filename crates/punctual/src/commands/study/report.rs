@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_lab::file::Sets;
-use punctual_lab::state::{RunEnd, Snapshot};
+use punctual_lab::state::{Attempt, RunEnd, Snapshot};
 use punctual_lab::study::Study;
 use punctual_model::{
     RunRecord, STUDY_REPORT_FORMAT, StudyKernel, StudyPart, StudyReport, StudyResult, StudySkipped,
@@ -112,6 +112,7 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
         }
         let mut told = part_of(study, part, snapshot.as_ref());
         if let Some(snapshot) = &snapshot {
+            told.why_invalid = why_invalid(store, snapshot);
             let kernels = first_runs(store, snapshot, &Sets::Target)?;
             told.kernels = kernels.into_iter().map(kernel).collect();
             let engine = Sets::Option("engine".to_owned());
@@ -150,6 +151,15 @@ fn opened(store: &Store, state: &Snapshot) -> impl Iterator<Item = StoredRun> {
         .attempts
         .iter()
         .filter_map(move |attempt| of(&attempt.run))
+}
+
+/// The first check that did not pass, of the first run that is invalid.
+fn why_invalid(store: &Store, state: &Snapshot) -> Option<String> {
+    let is_invalid = |attempt: &&Attempt| attempt.end == Some(RunEnd::Invalid);
+    let first = state.attempts.iter().find(is_invalid)?;
+    let run = store.entry(first.run).run.ok()?;
+    let check = run.record().checks.iter().find(|check| !check.passed())?;
+    Some(format!("{}: {}", check.id, check.detail))
 }
 
 /// The first run of each level of a factor that sets `sets`: it tells what the level is.
