@@ -3,8 +3,9 @@
 # Copyright (c) The Punctual developers
 #
 # examples.sh [NAME...]: makes the pages of docs/examples again, or those that are named (wakeup, compare, instruments, assess,
-# experiment, virtual-time, studies, pictures, watch-jackd), with the program that `make build` made. As root, on a machine that does nothing
-# else: 20 minutes in all. It needs fio, jackd, QEMU and the kernel images of scripts/kernel-images.sh.
+# experiment, virtual-time, studies, watch-jackd), with the program that `make build` made. As root, on a machine that does nothing
+# else: an hour in all, 40 minutes of which are the studies. It needs fio, jackd, QEMU the kernel images of scripts/kernel-images.sh, also those for arm64, and the agent for them
+# (`make agent TRIPLE=aarch64-unknown-linux-gnu`).
 #
 # PUNCTUAL names another program, EXAMPLES_HOME a directory for the runs, which otherwise go when it ends.
 set -eu
@@ -110,35 +111,34 @@ virtual_time() {
     page virtual-time 'Debian 6.1 without preemption and with PREEMPT_RT, in virtual time' --compare 'none-*' 'rt-*'
 }
 
-studies() {
-    "$punctual" study run all --quick --quiet --force -o "$out/studies.html"
-}
-
 # picture STUDY CHART NAME: a chart of a study's report as docs/examples/STUDY-NAME.svg.
 picture() {
     cp "$charts/$1/$1-$2.svg" "$out/$1-$3.svg"
 }
 
-# Those of the studies' guides, with enough values to be curves.
-pictures() {
+# All five at their default scale, and the pictures of their guides.
+studies() {
     charts=$(mktemp -d)
-    "$punctual" study run vasyukov2018 --quick --new --quiet --json >"$charts/vasyukov2018.json"
-    "$punctual" study run anaya2018 --quick --new --quiet --json --parameter blocks=3 \
-        --parameter 'runtimes=["950000","-1","1000000","900000","800000","700000","600000","500000","400000","300000","200000","100000"]' \
-        >"$charts/anaya2018.json"
-    # shellcheck disable=SC2016 # a name of the study's
-    "$punctual" study run raju2015 --quick --new --quiet --json --parameter 'ordinary=$all' --parameter blocks=6 >"$charts/raju2015.json"
-    for study in vasyukov2018 anaya2018 raju2015; do
+    "$punctual" study run all --quiet >/dev/null
+    set --
+    for study in raju2015 wang2019 anaya2018 vasyukov2018 bridgers2015; do
+        "$punctual" study report "$study" --json >"$charts/$study.json"
         "$punctual" report "$charts/$study.json" --svg "$charts/$study" -o "$charts/$study.html"
+        set -- "$@" "$charts/$study.json"
     done
+    page studies 'The five studies, at their default scale' "$@"
     picture vasyukov2018 1-density density
     picture vasyukov2018 1-cumulative-share cumulative
+    picture vasyukov2018 4-gflops-threads-2 linpack
     picture vasyukov2018 10-load-linpack-head head
     picture vasyukov2018 10-load-linpack-tail tail
     picture anaya2018 1-throughput-direction-write throughput
     picture anaya2018 1-error-throughput-direction-write error
     picture anaya2018 4-load-work-load-cpu-1-cpus-0 work
     picture raju2015 1-misses-per-second-thread-0 misses
+    picture bridgers2015 6-moving-mean moving-mean
+    picture bridgers2015 6-moving-skewness moving-skewness
+    picture wang2019 4-ratios ratios
     rm -rf "$charts"
 }
 
@@ -147,11 +147,11 @@ watch_jackd() {
     page watch-jackd 'JACK, watched for a minute under the load kernel' jackd
 }
 
-[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment virtual-time studies pictures watch-jackd
+[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment virtual-time studies watch-jackd
 for name; do
     printf '==> %s\n' "$name"
     case $name in
-    wakeup | compare | instruments | assess | experiment | studies | pictures) "$name" ;;
+    wakeup | compare | instruments | assess | experiment | studies) "$name" ;;
     virtual-time) virtual_time ;;
     watch-jackd) watch_jackd ;;
     *) printf 'Error: there is no example %s\n' "$name" >&2 && exit 2 ;;
