@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 /// Those that are remembered, at most: of a machine with that many in the past that is known they say nothing anyway.
 const MOST: usize = 1 << 16;
 
-/// One in so many is hardly ever.
-const BY_CHANCE: u64 = 50;
+/// Renewals are rare where they take up less than one part in this many of the time.
+const RARE: u64 = 50;
 
 /// Times at which quotas were renewed.
 #[derive(Debug, Default)]
@@ -33,13 +33,13 @@ impl Renewals {
         self.0.get(next).copied()
     }
 
-    /// Whether quotas are renewed so seldom that a stretch of `span` ns hardly ever meets a renewal by chance: on a machine with many
-    /// groups it meets one often, and that it did says nothing.
+    /// Whether quotas are renewed so rarely that a stretch of `span` ns is unlikely to meet a renewal by chance. On a machine with many
+    /// groups it often does, and that says nothing.
     pub(in super::super) fn are_rare(&self, span: u64) -> bool {
         let (Some(first), Some(last)) = (self.0.front(), self.0.back()) else {
             return true;
         };
         let between = self.0.len() as u64 - 1;
-        between.saturating_mul(span) <= (last - first) / BY_CHANCE
+        between.saturating_mul(span) <= (last - first) / RARE
     }
 }
