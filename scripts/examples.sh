@@ -4,7 +4,7 @@
 #
 # examples.sh [NAME...]: makes the pages of docs/examples again, or those that are named (wakeup, compare, instruments, assess,
 # experiment, virtual-time, studies, watch-jackd), with the program that `make build` made. As root, on a machine that does nothing
-# else: an hour in all, 40 minutes of which are the studies. It needs fio, jackd, QEMU the kernel images of scripts/kernel-images.sh, also those for arm64, and the agent for them
+# else: an hour in all, 40 minutes of which are the studies. It needs fio, jackd, QEMU, the kernel images of scripts/kernel-images.sh, also those for arm64, and the agent for them
 # (`make agent TRIPLE=aarch64-unknown-linux-gnu`).
 #
 # PUNCTUAL names another program, EXAMPLES_HOME a directory for the runs, which otherwise go when it ends.
