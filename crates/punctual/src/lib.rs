@@ -70,6 +70,7 @@ pub use exit::Exit;
 /// Runs the program with `args`, the first of which is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     punctual_sys::memory::use_one_heap();
+    punctual_sys::process::name_if_exe(c"punctual");
     if agent::is_wanted() {
         agent::main();
     }

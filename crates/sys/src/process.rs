@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Processes: leaving the terminal, telling others to end, to stop or to go on.
+//! Processes: their names, leaving the terminal, telling others to end, to stop or to go on.
 
+use std::ffi::CStr;
 use std::io;
 
 use punctual_model::Nanos;
 use rustix::process::{Pid, Signal, kill_process, setsid};
 
 use crate::thread;
+
+/// Gives the calling thread `name` where it has been started as /proc/self/exe: it would be called "exe" by `ps`, by traces, and
+/// by all who read them. The kernel keeps 15 bytes.
+pub fn name_if_exe(name: &CStr) {
+    if rustix::thread::name().is_ok_and(|name| name.as_c_str() == c"exe") {
+        // The name is for people only.
+        rustix::thread::set_name(name).ok();
+    }
+}
 
 /// Leaves the terminal for good: this process starts a session of its own, so that neither Ctrl-C
 /// nor the end of the terminal reaches it.
