@@ -406,6 +406,7 @@ mod tests {
 
     fn switch(next: Tid) -> What {
         What::Switch {
+            prev_prio: 120,
             prev_state: 0,
             next,
             next_prio: 120,

@@ -29,6 +29,8 @@ pub(crate) struct Event {
 pub(crate) enum What {
     /// The CPU goes from one thread to the next.
     Switch {
+        /// What the one that had it has now: a thread may change its own while it runs.
+        prev_prio: i16,
         prev_state: u32,
         next: Tid,
         next_prio: i16,
@@ -219,13 +221,20 @@ const OF_ALL: [Wanted; 24] = [
         without: None,
         read: |l, r, names| {
             Some(What::Switch {
-                prev_state: u32::try_from(l.number(0, r)? & 0xffff).ok()?,
-                next: l.tid(1, r)?,
-                next_prio: l.prio(2, r)?,
-                next_name: l.name(3, r, names)?,
+                prev_prio: l.prio(0, r)?,
+                prev_state: u32::try_from(l.number(1, r)? & 0xffff).ok()?,
+                next: l.tid(2, r)?,
+                next_prio: l.prio(3, r)?,
+                next_name: l.name(4, r, names)?,
             })
         },
-        fields: &["prev_state", "next_pid", "next_prio", "next_comm"],
+        fields: &[
+            "prev_prio",
+            "prev_state",
+            "next_pid",
+            "next_prio",
+            "next_comm",
+        ],
     },
     Wanted {
         event: "sched/sched_waking",

@@ -206,13 +206,14 @@ impl Replay {
         }
         match what {
             What::Switch {
+                prev_prio,
                 prev_state,
                 next,
                 next_prio,
                 next_name,
             } => {
                 self.remember(next, next_name, next_prio);
-                self.switch(time, cpu, pid, prev_state, next);
+                self.switch(time, cpu, (pid, prev_prio, prev_state), next);
             }
             What::Waking {
                 tid,
@@ -429,15 +430,22 @@ impl Replay {
         }
     }
 
-    fn switch(&mut self, time: u64, cpu: CpuId, prev: Tid, prev_state: u32, next: Tid) {
+    fn switch(
+        &mut self,
+        time: u64,
+        cpu: CpuId,
+        (prev, prev_prio, prev_state): (Tid, i16, u32),
+        next: Tid,
+    ) {
         let task = self.task(next);
         let of = self.cpu(cpu);
         let left_ready = prev != 0 && prev_state & 0xff == 0;
+        let was_real_time = prev != 0 && is_real_time_prio(prev_prio);
         of.no_longer_waits(next);
-        if left_ready && is_real_time(of.base) && of.waiting.len() < WAITING {
+        if left_ready && was_real_time && of.waiting.len() < WAITING {
             of.waiting.push(prev);
         }
-        of.held = match (is_real_time(of.base), is_real_time(task)) {
+        of.held = match (was_real_time, is_real_time(task)) {
             (_, true) => false,
             // Where it is the one before that went to sleep, another may be kept from running.
             (true, false) => !of.waiting.is_empty(),
@@ -572,7 +580,11 @@ impl Replay {
 }
 
 fn is_real_time(who: Who) -> bool {
-    matches!(who, Who::Task { prio: 0..100, .. })
+    matches!(who, Who::Task { prio, .. } if is_real_time_prio(prio))
+}
+
+fn is_real_time_prio(prio: i16) -> bool {
+    (0..100).contains(&prio)
 }
 
 /// Keeps `value`; a map that holds too much begins anew.

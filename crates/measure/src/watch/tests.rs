@@ -44,6 +44,8 @@ struct Trace {
     replay: Replay,
     events: Vec<Event>,
     on: Tid,
+    /// Its priority.
+    on_prio: i16,
     /// Priority of the loop.
     prio: i16,
     /// What the timer's clock shows beyond the trace's.
@@ -65,6 +67,7 @@ impl Trace {
             replay,
             events: Vec::new(),
             on: IDLE,
+            on_prio: NICE_0,
             prio: FIFO_80,
             clock_off: 0,
         }
@@ -94,13 +97,14 @@ impl Trace {
         self.at(
             time,
             What::Switch {
+                prev_prio: self.on_prio,
                 prev_state: state,
                 next,
                 next_prio: prio,
                 next_name,
             },
         );
-        self.on = next;
+        (self.on, self.on_prio) = (next, prio);
     }
 
     fn wake(&mut self, time: u64, tid: Tid, prio: i16, name: &str) {

@@ -120,6 +120,23 @@ fn a_lower_thread_has_the_cpu_by_the_right_of_whoever_waits_for_its_lock() {
 }
 
 #[test]
+fn a_thread_that_became_a_real_time_one_while_it_ran_is_kept_from_running_too() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.switch(release - 40 * US, SLEEPS, OTHER, NICE_0, "hog");
+        // `sched_setscheduler` of its own; then the server of ordinary threads takes the CPU from it.
+        trace.on_prio = FIFO_10;
+        trace.switch(release - 20 * US, READY, HOLDER, NICE_0, "writer");
+        trace.expire(release + US);
+        trace.run(release + 1_200 * US, READY);
+        release + 1_300 * US
+    });
+    let thread = trace.watched();
+    let (kind, _, saved) = first(&thread);
+    assert_eq!((kind, saved), ("throttling", 1), "{:#?}", thread.culprits);
+}
+
+#[test]
 fn a_lower_thread_that_is_chosen_in_its_place_is_the_schedulers_doing() {
     let mut trace = Trace::new();
     with_strike(&mut trace, NOBODY, |trace, release| {
@@ -324,6 +341,7 @@ fn a_thread_that_is_moved_while_it_runs_waits_for_the_move_and_a_stopped_machine
                     release + 1_500 * US,
                     HOLDER,
                     What::Switch {
+                        prev_prio: FIFO_10,
                         prev_state: READY,
                         next: LOOP,
                         next_prio: FIFO_80,
@@ -338,6 +356,7 @@ fn a_thread_that_is_moved_while_it_runs_waits_for_the_move_and_a_stopped_machine
                     release + 1_520 * US,
                     LOOP,
                     What::Switch {
+                        prev_prio: FIFO_80,
                         prev_state: READY,
                         next: HOLDER,
                         next_prio: FIFO_10,
@@ -380,6 +399,7 @@ fn a_holder_that_waits_for_the_lock_of_another_is_not_the_last_of_the_chain() {
         trace.switch(release - 480 * US, SLEEPS, IDLE, NICE_0, "swapper/0");
         let next_name = trace.replay.names.keep(b"last");
         let begins = What::Switch {
+            prev_prio: NICE_0,
             prev_state: 0,
             next: LAST,
             next_prio: NICE_0,

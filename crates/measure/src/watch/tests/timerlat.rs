@@ -35,6 +35,7 @@ fn read(line: &str, replay: &mut Replay) -> Option<Event> {
     let event = rest.split([' ', ':']).next()?;
     let what = match event {
         "sched_switch" => What::Switch {
+            prev_prio: i16::try_from(number("prev_prio")).ok()?,
             prev_state: match field(rest, "prev_state").starts_with('R') {
                 true => READY,
                 false => SLEEPS,

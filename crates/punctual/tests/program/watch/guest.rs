@@ -68,11 +68,10 @@ fn in_virtual_time_each_planted_culprit_is_first_with_its_count_and_the_same_to_
     for (culprit, _, kind, name, is_all) in PLANTED {
         let (late, thread) = of(&said, &record, culprit);
         assert!(late > 0, "{culprit}: {said}");
-        // The loop counts its late cycles by its own clock, and knows nothing of who looks.
-        assert_eq!(
-            thread["late"]["count"], late,
-            "{culprit}: {said} {thread:#}"
-        );
+        // The loop counts its late cycles by its own clock, and knows nothing of who looks. It reads that clock before its cycle ends
+        // with the next wait: one that is late by less than that is not late to it.
+        let seen = thread["late"]["count"].as_u64().unwrap();
+        assert!((late..=late + 1).contains(&seen), "{said} {thread:#}");
         let culprits = thread["culprits"].as_array().unwrap();
         let first = &culprits[0];
         assert_eq!(first["kind"], kind, "{culprit}: {culprits:#?}");
@@ -80,9 +79,9 @@ fn in_virtual_time_each_planted_culprit_is_first_with_its_count_and_the_same_to_
             name.is_none_or(|name| first["name"] == name),
             "{culprits:#?}"
         );
-        assert_eq!(first["cycles"], late, "{culprit}: {culprits:#?}");
+        assert_eq!(first["cycles"], seen, "{culprit}: {culprits:#?}");
         assert!(
-            !is_all || first["saved"] == late,
+            !is_all || first["saved"] == seen,
             "{culprit}: {culprits:#?}"
         );
         // Nothing but this kernel has a part in it.
@@ -111,11 +110,12 @@ fn in_virtual_time_each_planted_culprit_is_first_with_its_count_and_the_same_to_
     assert!(clean["late"]["count"].as_u64() <= Some(2), "{clean:#}");
     // While its group may not run, whoever reads the trace does. When it may, it does not always get the CPU at once.
     let (late, quota) = of(&said, &record, "own-quota");
-    assert_eq!(quota["late"]["count"], late, "{quota:#}");
+    let seen = quota["late"]["count"].as_u64().unwrap();
+    assert!((late..=late + 1).contains(&seen), "{quota:#}");
     let culprits = quota["culprits"].as_array().unwrap();
     assert_eq!(culprits[0]["kind"], "throttling", "{culprits:#?}");
     let held = culprits[0]["cycles"].as_u64().unwrap();
-    assert!(held * 2 > late && held <= late, "{late}: {culprits:#?}");
+    assert!(held * 2 > seen && held <= seen, "{late}: {culprits:#?}");
     crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
     let (said_again, again) = watched(&home, kernel);
     assert_eq!(said, said_again);
