@@ -68,9 +68,16 @@ const BUDGETS: &[Budget] = &[
     Budget {
         name: "cpu-per-wakeup",
         unit: Unit::Nanos,
+        limit: Limit::Ratio(1.0),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: cpu_time::of_a_wakeup,
+    },
+    Budget {
+        name: "cpu-of-a-run",
+        unit: Unit::Nanos,
         limit: Limit::Ratio(1.05),
         needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
-        measure: cpu_time::measure,
+        measure: cpu_time::of_a_run,
     },
     Budget {
         name: "start-to-first-sample",

@@ -72,7 +72,7 @@ fn a_name_is_only_a_name() {
     fs::write(&inventory, script).unwrap();
     fs::set_permissions(&inventory, fs::Permissions::from_mode(0o755)).unwrap();
     let command = || {
-        let mut command = fleet.enter([crate::common::program()]);
+        let mut command = fleet.enter([super::sent()]);
         command.args(["fleet", "doctor", "--json", "--installed", "--inventory"]);
         command.arg(&inventory).env("ANSIBLE_TIMEOUT", "60");
         command
