@@ -297,21 +297,32 @@ pub(crate) fn clock_steps_check(clock: Clock, step: Nanos) -> Check {
 /// When everything stood still, the recorder and a measuring thread alike, it was not the machine
 /// that was late: the program was stopped, or the virtual machine was.
 fn pauses(e: &Evidence<'_>) -> Check {
-    pauses_check(e.watch.longest_pause(), e.rt_load.worst.unwrap_or_default())
+    pauses_check(e.watch.longest_pause(), e.rt_load.worst)
 }
 
-/// Judges the longest `pause` between two looks of the recorder, by the `worst` sample.
-pub(crate) fn pauses_check(pause: Nanos, worst: Nanos) -> Check {
-    let stood_still = pause >= PAUSE_LIMIT && worst.get() >= pause.get() / 2;
-    Check::of(
-        "pauses",
-        !stood_still,
-        if stood_still {
-            format!("the whole program stopped for {pause}: SIGSTOP, Ctrl-Z, or a paused machine")
-        } else {
-            format!("longest pause of the recorder: {pause}")
-        },
-    )
+/// Judges the longest `pause` between two looks of the recorder, by the `worst` sample. Where there are no samples nobody can say
+/// that the measuring threads went on meanwhile.
+pub(crate) fn pauses_check(pause: Nanos, worst: Option<Nanos>) -> Check {
+    let id = "pauses";
+    match worst {
+        _ if pause < PAUSE_LIMIT => {
+            Check::pass(id, format!("longest pause of the recorder: {pause}"))
+        }
+        None => Check::fail(
+            id,
+            format!(
+                "the program stopped for {pause} (SIGSTOP, Ctrl-Z, a paused machine), or its recorder had no CPU for as long"
+            ),
+        ),
+        Some(worst) if worst.get() >= pause.get() / 2 => Check::fail(
+            id,
+            format!("the whole program stopped for {pause}: SIGSTOP, Ctrl-Z, or a paused machine"),
+        ),
+        Some(_) => Check::pass(
+            id,
+            format!("longest pause of the recorder: {pause}; the measuring threads went on"),
+        ),
+    }
 }
 
 fn suspend(e: &Evidence<'_>) -> Check {

@@ -226,6 +226,16 @@ impl Frame<'_> {
     /// `progress` need not fill in the times.
     pub fn look(&mut self, progress: impl FnOnce() -> Progress) {
         self.watch.look();
+        self.say_when_due(progress);
+    }
+
+    /// The same while something is made ready, however long a step of that takes: nothing is measured that it would disturb.
+    pub(crate) fn look_before(&mut self, progress: impl FnOnce() -> Progress) {
+        self.watch.look_again();
+        self.say_when_due(progress);
+    }
+
+    fn say_when_due(&mut self, progress: impl FnOnce() -> Progress) {
         let now = self.elapsed();
         if now < self.next_progress {
             return;
@@ -355,10 +365,10 @@ impl Frame<'_> {
         }
     }
 
-    /// Waits for `span`, or until the run is over, looking meanwhile.
+    /// Waits for `span`, also beyond the time of the run, unless it is stopped, looking meanwhile.
     pub fn wait(&mut self, span: Nanos, mut progress: impl FnMut() -> Progress) {
         let end = self.elapsed() + span;
-        while self.elapsed() < end && !self.is_over() {
+        while self.elapsed() < end && !self.is_stopped() {
             let left = Duration::from(end - self.elapsed());
             std::thread::sleep(left.min(LOOK_EVERY));
             self.look(&mut progress);

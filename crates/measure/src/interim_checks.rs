@@ -24,10 +24,7 @@ pub(crate) fn standing(
         checks.push(lost_samples("samples", count, lost));
     }
     let worst = series.iter().filter_map(|s| s.max_ns).max();
-    checks.push(pauses_check(
-        watch.longest_pause(),
-        Nanos::new(worst.unwrap_or(0)),
-    ));
+    checks.push(pauses_check(watch.longest_pause(), worst.map(Nanos::new)));
     if !matches!(clock, Clock::Monotonic | Clock::Boottime) {
         checks.push(clock_steps_check(clock, watch.largest_step()));
     }
@@ -58,6 +55,17 @@ mod tests {
             lost,
             ..SeriesProgress::default()
         }
+    }
+
+    #[test]
+    fn where_there_are_no_samples_a_long_pause_is_not_passed_over() {
+        let seconds = Nanos::from_secs;
+        let passes = |pause, worst| pauses_check(pause, worst).passed();
+        assert!(!passes(seconds(2), None));
+        assert!(passes(Nanos::from_millis(900), None));
+        assert!(!passes(seconds(2), Some(seconds(2))));
+        // The recorder had no CPU, and the measuring threads had theirs.
+        assert!(passes(seconds(2), Some(Nanos::from_micros(80))));
     }
 
     #[test]

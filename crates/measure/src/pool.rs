@@ -126,7 +126,10 @@ impl Pool {
             if state.busy == 0 {
                 // What it holds is free again from here on.
                 state.job = None;
-                return Ok(state.ended - state.begun.unwrap_or(state.ended));
+                let took = state.ended - state.begun.unwrap_or(state.ended);
+                drop(state);
+                frame.look(&mut progress);
+                return Ok(took);
             }
             drop(state);
             frame.look(&mut progress);

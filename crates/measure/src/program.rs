@@ -197,12 +197,13 @@ impl Program {
         mut progress: impl FnMut() -> Progress,
     ) -> Answer {
         loop {
-            match self.lines.recv_timeout(LOOK_EVERY) {
+            let answer = self.lines.recv_timeout(LOOK_EVERY);
+            frame.look(&mut progress);
+            match answer {
                 Ok(line) => return Answer::Line(line),
                 Err(RecvTimeoutError::Disconnected) => return Answer::End,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            frame.look(&mut progress);
             if frame.is_stopped() {
                 return Answer::Stopped;
             }

@@ -45,6 +45,12 @@ impl Steadiness {
         }
     }
 
+    /// Looks after something that may take long by itself: that was no pause.
+    pub(crate) fn look_again(&mut self) {
+        self.last_look = clock::monotonic();
+        self.look();
+    }
+
     fn step_to(&mut self, offset: i128) {
         let step = self.offset.map_or(0, |before| offset.abs_diff(before));
         let step = Nanos::new(u64::try_from(step).unwrap_or(u64::MAX));
@@ -98,5 +104,9 @@ mod tests {
         watch.look();
         assert!(watch.longest_pause() >= Nanos::from_millis(20));
         assert!(watch.elapsed() >= Nanos::from_millis(20));
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        let longest = watch.longest_pause();
+        watch.look_again();
+        assert_eq!(watch.longest_pause(), longest);
     }
 }

@@ -112,7 +112,7 @@ fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, Me
     let whole = fill(scratch.file(), what.size, &mut |left| {
         #[expect(clippy::cast_precision_loss, reason = "for display")]
         let done = 1.0 - left as f64 / what.size.get() as f64;
-        frame.look(|| Progress::of(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
+        frame.look_before(|| Progress::of(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
         !frame.is_stopped()
     });
     Ok(whole.map_err(failed)?.then_some(scratch))

@@ -33,6 +33,9 @@ const SETTLE: Nanos = Nanos::from_millis(10);
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
+/// The shortest of them, at the end of a block.
+const STEP: Duration = Duration::from_millis(1);
+
 /// Bytes of trace buffer for each CPU: seconds of records at an interval of a millisecond.
 const BUFFER_KIB: u32 = 1_024;
 
@@ -183,32 +186,27 @@ fn one_block(
 ) -> Result<bool, MeasureError> {
     let from = clock::monotonic();
     let end = from + blocks.length;
+    let origin = sleepers.origin.load(Ordering::Relaxed);
     let mut samples = vec![Vec::new(); sleepers.rings.len()];
-    while clock::monotonic() < end && !frame.is_stopped() {
+    let mut whole = false;
+    while !whole && !frame.is_stopped() {
         let left = Duration::from(end.since(clock::monotonic()));
-        std::thread::sleep(left.min(LOOK_EVERY));
+        std::thread::sleep(left.clamp(STEP, LOOK_EVERY));
         sleepers.drain(&mut samples);
         if traced {
             tracer.read()?;
         }
         frame.look(|| judge.progress());
+        // Whoever is late at the end of a block is waited for.
+        whole = clock::monotonic() >= end && samples.iter().all(|of| is_beyond(of, origin, end));
     }
-    let upto = clock::monotonic();
-    // Whatever was recorded before `upto` is in the buffers now.
-    sleepers.drain(&mut samples);
+    // What was recorded of the last samples is in the buffers now.
     tracer.read()?;
-    let whole = upto >= end;
-    let origin = sleepers.origin.load(Ordering::Relaxed);
     let windows: Vec<Vec<(Woken, u32)>> = samples
-        .into_iter()
+        .iter()
         .map(|samples| {
-            let taken = samples.len();
-            let of_block: Vec<_> = samples
-                .into_iter()
-                .map(|s: Sample| (woken(&s, origin), s.skipped))
-                .filter(|(s, _)| s.deadline >= from.get() && s.woke <= upto.get())
-                .collect();
-            judge.settled((taken - of_block.len()) as u64);
+            let of_block = of_block(samples, origin, [from, end]);
+            judge.settled((samples.len() - of_block.len()) as u64);
             of_block
         })
         .collect();
@@ -219,6 +217,19 @@ fn one_block(
     }
     tracer.moments.clear();
     Ok(whole)
+}
+
+/// Returns the samples whose deadlines lie in a block: each of a run is in one block, however late it was, or between two of them.
+fn of_block(samples: &[Sample], origin: u64, [from, end]: [Nanos; 2]) -> Vec<(Woken, u32)> {
+    let block = from.get()..end.get();
+    let all = samples.iter().map(|s| (woken(s, origin), s.skipped));
+    all.filter(|(s, _)| block.contains(&s.deadline)).collect()
+}
+
+/// Whether a thread has come to deadlines beyond the end of a block.
+fn is_beyond(samples: &[Sample], origin: u64, end: Nanos) -> bool {
+    let last = samples.last();
+    last.is_some_and(|last| woken(last, origin).deadline >= end.get())
 }
 
 fn woken(sample: &Sample, origin: u64) -> Woken {
@@ -302,5 +313,36 @@ impl Tracer {
         self.marks.add(&brackets, marks.iter().map(|m| m.time));
         self.moments.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wake_up_that_is_late_over_the_end_of_a_block_is_counted_once() {
+        const ORIGIN: u64 = 5_000;
+        // Deadlines at each 100 ns; the one at 900 is 350 late and misses three more.
+        let sample = |deadline: u64, latency: u64, skipped| Sample {
+            t_ns: deadline + latency - ORIGIN,
+            latency_ns: latency,
+            cpu: 0,
+            skipped,
+        };
+        let at = |n: u64| ORIGIN + n;
+        let before: Vec<_> = (1..9).map(|n| sample(at(100 * n), 10, 0)).collect();
+        let late = sample(at(900), 350, 3);
+        let after: Vec<_> = (13..22).map(|n| sample(at(100 * n), 10, 0)).collect();
+        let all = [&before[..], &[late], &after[..]].concat();
+        let edges = [at(50), at(1_000), at(2_050)].map(Nanos::new);
+        assert!(!is_beyond(&all[..9], ORIGIN, edges[1]));
+        assert!(is_beyond(&all[..10], ORIGIN, edges[1]));
+        let first = of_block(&all, ORIGIN, [edges[0], edges[1]]);
+        let second = of_block(&all, ORIGIN, [edges[1], edges[2]]);
+        assert_eq!((first.len(), second.len()), (9, 8));
+        let overruns = |block: &[(Woken, u32)]| block.iter().map(|(_, n)| n).sum::<u32>();
+        assert_eq!((overruns(&first), overruns(&second)), (3, 0));
+        assert_eq!(first[8].0.woke - first[8].0.deadline, 350);
     }
 }

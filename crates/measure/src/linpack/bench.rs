@@ -238,7 +238,7 @@ impl Product {
             let filler = System { order, seed };
             for (col, column) in factor.chunks_exact_mut(system.stride()).enumerate() {
                 filler.fill_column(col, &mut column[..order]);
-                frame.look(Progress::default);
+                frame.look_before(Progress::default);
             }
         }
         let mut rest = system

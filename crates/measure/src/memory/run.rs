@@ -151,7 +151,7 @@ fn take_memory(
         for _ in 0..what.threads {
             let mut take = || {
                 let taken = take(*node).map_err(MeasureError::Memory);
-                frame.look(|| Progress::of("taking memory".to_owned(), 0.0));
+                frame.look_before(|| Progress::of("taking memory".to_owned(), 0.0));
                 taken
             };
             let mut plain = Vec::new();

@@ -5,10 +5,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Home, machine, wait_until};
+use crate::common::{Home, Running, machine, wait_until};
 
 /// Measures with an instrument and returns the record.
 fn measure(home: &Home, args: &str) -> Value {
@@ -45,6 +46,26 @@ fn fio() -> bool {
         machine::skip("fio", "fio is not installed");
     }
     found.is_ok()
+}
+
+#[test]
+fn a_run_without_samples_that_was_stopped_is_not_valid() {
+    let home = Home::new();
+    let args = "measure memory --size 4M --kernels copy --repeats 100000 --quiet --json";
+    let running = Running::start(home.command(args.split(' ')));
+    let pid = running.id();
+    let works = |thread: &machine::Thread| thread.name.starts_with("memory/");
+    assert!(wait_until(|| machine::threads(pid).iter().any(works)));
+    std::thread::sleep(Duration::from_secs(1));
+    running.signal("STOP");
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal("CONT");
+    // What is asked of a stopped program it does when it goes on; here it has gone on.
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal("INT");
+    let record = running.wait().record();
+    assert!(!passed(&record, "pauses"), "{:#}", record["checks"]);
+    assert_eq!(record["valid"], false);
 }
 
 #[test]
