@@ -315,12 +315,13 @@ impl Engine<'_> {
         })
     }
 
-    /// Fails when the latest runs all failed.
+    /// Fails when the latest runs that have ended all failed.
     fn failing(&self) -> Result<(), LabError> {
-        let latest = self.state.attempts().iter().rev().take(FAILING as usize);
-        let failed = latest.filter(|a| a.end == Some(RunEnd::Failed)).count();
-        match self.state.attempts().last() {
-            Some(last) if failed == FAILING as usize => Err(LabError::Failing {
+        let ended = self.state.attempts().iter().filter(|a| a.end.is_some());
+        let latest: Vec<&Attempt> = ended.rev().take(FAILING as usize).collect();
+        let failed = latest.iter().filter(|a| a.end == Some(RunEnd::Failed));
+        match latest.first() {
+            Some(last) if failed.count() == FAILING as usize => Err(LabError::Failing {
                 count: FAILING,
                 last: last.detail.clone().unwrap_or_default(),
             }),

@@ -329,7 +329,10 @@ fn sync_dir(dir: &Path) -> Result<(), LabError> {
 }
 
 fn read(path: &Path, limit: u64) -> Result<String, LabError> {
-    let bytes = read_regular(path, limit).at("read", path)?;
+    text_of(read_regular(path, limit).at("read", path)?, path)
+}
+
+fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String, LabError> {
     String::from_utf8(bytes).map_err(|_| LabError::State {
         path: path.to_owned(),
         reason: "not text".to_owned(),
@@ -372,9 +375,27 @@ mod tests {
         state.begin(SLOT, one).unwrap();
         state.end(one, RunEnd::Valid, 1.5, None).unwrap();
         state.begin(SLOT, two).unwrap();
+        let why = "950000 of each 1000000 µs".to_owned();
+        state.end(two, RunEnd::Invalid, 1.5, Some(why)).unwrap();
         drop(state);
         let log = dir.join(LOG);
-        let whole = fs::read(&log).unwrap();
+        let mut whole = fs::read(&log).unwrap();
+        let rest = whole.split_off(
+            whole
+                .trim_ascii_end()
+                .iter()
+                .rposition(|b| *b == b'\n')
+                .unwrap()
+                + 1,
+        );
+        let begun = whole.clone();
+        // Wherever the last line is torn, in the middle of a letter too.
+        for torn in 0..rest.len() {
+            fs::write(&log, [&begun[..], &rest[..torn]].concat()).unwrap();
+            let state = State::open(&dir).unwrap();
+            assert_eq!(state.attempts().len(), 2, "{torn}");
+            assert_eq!(state.attempts()[1].end, None);
+        }
         for torn in 1..40 {
             fs::write(&log, whole.get(..whole.len() - torn).unwrap()).unwrap();
             let state = State::open(&dir).unwrap();

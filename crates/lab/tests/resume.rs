@@ -11,9 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use punctual_lab::LabError;
 use punctual_lab::engine::{
     Ended, Ending, Follower, Look, Runner, Standing, carry_out, slot_is_done,
 };
+
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Invocation, Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
@@ -265,6 +267,25 @@ impl Runner for Wide {
     fn is_stopped(&self) -> bool {
         false
     }
+}
+
+#[test]
+fn runs_that_fail_side_by_side_end_an_experiment_too() {
+    let text = format!(
+        "name = \"x\"\ncompare = [\"p99\"]\n[[measure]]\ninstrument = \"wakeup\"\n[[factor]]\nname = \"kernel\"\n\
+         target = true\nlevels = {VIRTUAL}\n[stop]\nblocks = 30"
+    );
+    let experiment = Experiment::parse("x", &text).unwrap();
+    let plan = Plan::of("x", &experiment, 3).unwrap();
+    let dir = home();
+    let mut state = State::create(&dir.path().join("x"), &plan, &text).unwrap();
+    let wide = Wide {
+        fails: true,
+        ..Wide::default()
+    };
+    let failed = carry_out(&experiment, &mut state, &wide, &mut Nobody).unwrap_err();
+    assert!(matches!(failed, LabError::Failing { count: 3, .. }));
+    assert!(state.attempts().len() < 3 + 2 * wide.lanes());
 }
 
 /// Carries out five blocks of two kernels; returns what the runner saw, and the tries.

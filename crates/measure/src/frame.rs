@@ -353,7 +353,8 @@ impl Frame<'_> {
         Ok(false)
     }
 
-    /// Waits for `crew`, looking and saying how far it is meanwhile.
+    /// Waits for `crew`, looking and saying how far it is meanwhile. Threads that sleep are woken when the run is stopped: their next
+    /// deadline may be far away.
     pub fn attend<T: Send + 'static>(
         &mut self,
         crew: &Crew<T>,
@@ -362,6 +363,9 @@ impl Frame<'_> {
         while !crew.is_done() {
             std::thread::sleep(LOOK_EVERY);
             self.look(&mut progress);
+            if self.is_stopped() {
+                crew.interrupt();
+            }
         }
     }
 

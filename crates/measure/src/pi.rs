@@ -26,7 +26,7 @@ mod judge;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use punctual_model::{Finding, Nanos, Policy, Progress, SeriesProgress, choices};
+use punctual_model::{Bytes, Finding, Nanos, Policy, Progress, SeriesProgress, choices};
 use punctual_sys::mutex::{Protocol as Raw, ProtocolMutex};
 use punctual_sys::timer::Errno;
 
@@ -37,9 +37,13 @@ use crate::budget::Budgets;
 use crate::crew::{Crew, Post};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
+use crate::free_memory;
 
 /// What of the real-time budget the threads may use, so that the kernel never throttles them.
 const SAFE_SHARE: f64 = 0.6;
+
+/// What three threads note of a cycle, and what is computed from that at the end.
+const BYTES_A_CYCLE: Bytes = Bytes::new(80);
 
 /// What a mutex does about the priority of the thread that holds it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -102,6 +106,12 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
     };
     stay_below_the_budget(pi, frame)?;
     let duration = setup.duration_ns.unwrap_or(Nanos::from_secs(30));
+    let cycles = duration.get() / pi.interval.get();
+    free_memory::check(
+        frame.sys(),
+        &format!("--duration {duration}"),
+        BYTES_A_CYCLE.times(cycles),
+    )?;
     let (locks, missing) = locks(pi, high)?;
     let keep = frame.keep();
     let cases: Vec<Case> = locks
@@ -112,7 +122,7 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
         interval: pi.interval,
         hold: pi.hold,
         spin: pi.spin,
-        count: duration.get() / pi.interval.get(),
+        count: cycles,
         origin: Arc::<AtomicU64>::default(),
         stop: frame.stop_flag(),
         done: Arc::<AtomicU64>::default(),

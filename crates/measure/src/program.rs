@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use punctual_model::{Check, CpuSet, Policy, Progress};
 use punctual_sys::child::{Bounds, TiedChild};
 use punctual_sys::thread::is_users_own_right;
-use punctual_sys::{SysRoot, sched};
+use punctual_sys::{SysRoot, proc, sched};
 
 use crate::error::MeasureError;
 use crate::frame::Frame;
@@ -141,11 +141,14 @@ impl Program {
     /// for, so this is for programs that answer at once.
     pub(crate) fn look_at_threads(&mut self, sys: &SysRoot) {
         self.looked = Instant::now();
-        let tasks = format!("/proc/{}/task", self.child.process().id());
-        let names = sys.names(&tasks).unwrap_or_default();
+        let own = self.child.process().id();
         let mut seen = 0;
-        for tid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
-            let status = sys.read(&format!("{tasks}/{tid}/status"));
+        // What it starts is to run as it was started itself: the work of a script is done by others.
+        for tid in std::iter::once(own)
+            .chain(proc::below(sys, own))
+            .flat_map(|pid| threads_of(sys, pid))
+        {
+            let status = sys.read(&format!("/proc/{tid}/status"));
             let (Ok(policy), Ok(status)) = (sched::policy_of(tid), status) else {
                 // It has ended since its name was read.
                 continue;
@@ -331,6 +334,12 @@ pub(crate) fn not_lent(policy: Policy) -> String {
          punctual allows it; run it with sudo, or raise your own limit (ulimit -r, limits.conf(5))",
         policy.kernel_name()
     )
+}
+
+/// Returns the numbers of a process's threads.
+fn threads_of(sys: &SysRoot, pid: u32) -> Vec<i32> {
+    let names = sys.names(&format!("/proc/{pid}/task")).unwrap_or_default();
+    names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// Says how a program ended.

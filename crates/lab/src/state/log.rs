@@ -9,8 +9,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::read;
-use crate::error::LabError;
+use punctual_sys::dir::read_regular;
+
+use super::text_of;
+use crate::error::{At as _, LabError};
 use crate::plan::Slot;
 
 /// The largest log that is read, in bytes: some 100 000 runs.
@@ -100,14 +102,17 @@ pub(super) struct LogText {
 
 /// Reads the log.
 pub(super) fn read_log(path: &Path) -> Result<LogText, LabError> {
-    let text = read(path, LOG_LIMIT)?;
-    // What follows the last line break was being written when the power went.
-    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    let mut bytes = read_regular(path, LOG_LIMIT).at("read", path)?;
+    // What follows the last line break was being written when the power went, maybe in the middle of a letter.
+    let last = bytes.iter().rposition(|byte| *byte == b'\n');
+    let whole = last.map_or(0, |at| at + 1);
+    bytes.truncate(whole);
+    let text = text_of(bytes, path)?;
     let mut attempts: Vec<Attempt> = Vec::new();
     let mut by_run = BTreeMap::new();
     let mut finished = None;
     let mut replanned = Vec::new();
-    for (number, line) in (1..).zip(text.get(..whole).unwrap_or_default().lines()) {
+    for (number, line) in (1..).zip(text.lines()) {
         let line: Line =
             serde_json::from_slice(line.as_bytes()).map_err(|err| LabError::State {
                 path: path.to_owned(),

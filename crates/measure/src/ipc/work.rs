@@ -156,7 +156,10 @@ pub(super) fn receive<P: Path>(role: &Role, path: &P, tap: &mut Tap) -> Counted 
             counted.failure = Some(errno);
             return counted;
         }
-        if pair.is_over() {
+        // The last message may have been sent just before.
+        let over = pair.is_over();
+        let received = pair.received.load(Ordering::Relaxed);
+        if over && received > pair.sent.load(Ordering::Relaxed) {
             return counted;
         }
         let sent_at = pair.sent_at.load(Ordering::Acquire);
@@ -167,7 +170,65 @@ pub(super) fn receive<P: Path>(role: &Role, path: &P, tap: &mut Tap) -> Counted 
             cpu: role.cpu,
             skipped: 0,
         });
-        let received = pair.received.load(Ordering::Relaxed);
         pair.received.store(received + 1, Ordering::Release);
+        if over {
+            return counted;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use punctual_model::Policy;
+
+    use super::*;
+    use crate::crew::Post;
+    use crate::stream::Stream;
+    use punctual_stats::Keep;
+
+    /// Always there already.
+    struct There;
+
+    impl Path for There {
+        fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        fn wake(&self) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn wait(&self) -> Result<(), Errno> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_last_message_is_received_also_where_the_sender_is_over_before() {
+        let interval = Nanos::from_millis(1);
+        let pair = Arc::<Pair>::default();
+        pair.ready();
+        let role = Role {
+            turns: Turns::new(1, interval),
+            turn: 0,
+            duration: Nanos::from_secs(1),
+            origin: Arc::default(),
+            stop: Arc::default(),
+            pair: Arc::clone(&pair),
+            cpu: 0,
+        };
+        let samples = |sent| {
+            let post = Post::on("receiver".to_owned(), Policy::Other { nice: 0 }, 0);
+            let (mut tap, mut stream) = Stream::pair(0, &post, interval, &Keep::default());
+            pair.sent.store(sent, Ordering::Relaxed);
+            pair.over.store(true, Ordering::Release);
+            receive(&role, &There, &mut tap);
+            stream.drain(|_| {});
+            stream.series(None).count
+        };
+        assert_eq!(samples(1), 1);
+        assert_eq!(samples(1), 0, "it is received already");
     }
 }

@@ -101,6 +101,9 @@ pub(super) fn run(
     }
     let ended = frame.ended();
     sleepers.shared.stop();
+    if frame.is_stopped() {
+        frame.attend(&crew, || judge.progress());
+    }
     let results = crew.join()?;
     let mut threads = Vec::new();
     for (thread, (slept, report)) in (0..).zip(results) {

@@ -83,12 +83,14 @@ pub(super) fn run(
         }
         false => None,
     };
+    if frame.sys().is_live() {
+        // The run begins when everything is there that takes part in it, and the tracer's threads have left the priority that they
+        // began with.
+        Trace::new(&cpus, frame.keep()).read(&mut pipe)?;
+        frame.begin_now();
+    }
     let mut trace = Trace::new(&cpus, frame.keep());
     if let Some(explainer) = &explainer {
-        // The run begins when everything is there that takes part in it.
-        trace.read(&mut pipe)?;
-        trace = Trace::new(&cpus, frame.keep());
-        frame.begin_now();
         explainer.begin(frame.origin());
     }
     while !frame.is_over() {

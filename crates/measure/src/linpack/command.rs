@@ -14,13 +14,14 @@ use punctual_sys::child::Bounds;
 use super::bench::Solved;
 use crate::error::MeasureError;
 use crate::frame::Frame;
-use crate::program::Program;
+use crate::program::{Program, Threads};
 
-/// Runs `command` once, by the shell, on the CPUs and with the policy of the frame's set-up; `None` where the run
-/// is to end first.
+/// Runs `command` once, by the shell, on the CPUs and with the policy of the frame's set-up, and adds what was seen of its threads;
+/// `None` where the run is to end first.
 pub(super) fn solve(
     frame: &mut Frame<'_>,
     command: &str,
+    threads: &mut Threads,
     mut progress: impl FnMut() -> Progress,
 ) -> Result<Option<Vec<Solved>>, MeasureError> {
     let mut shell = Command::new("sh");
@@ -31,7 +32,10 @@ pub(super) fn solve(
         policy: Some(frame.setup().priority),
     };
     let mut program = Program::start(command, &mut shell, &bounds, "install a shell, sh")?;
-    let Some(lines) = program.all(frame, &mut progress) else {
+    program.look_at_threads(frame.sys());
+    let lines = program.all(frame, &mut progress);
+    threads.add(&program.threads());
+    let Some(lines) = lines else {
         return Ok(None);
     };
     program.finish()?;
@@ -145,8 +149,26 @@ WR11C2R4        2000   128     1     2               0.07             7.6000e+01
     fn a_command_is_run_and_read() {
         let command = format!("cat <<'EOF'\n{OUTPUT}EOF\n");
         testing::run(|frame| {
-            let solved = solve(frame, &command, Progress::default)?.unwrap();
+            let mut threads = Threads::default();
+            let solved = solve(frame, &command, &mut threads, Progress::default)?.unwrap();
             assert_eq!(solved.len(), 3);
+            let setup = frame.setup();
+            assert!(threads.check("cat", setup.priority, &setup.cpus).passed());
+            Ok(Found::default())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_command_whose_work_runs_otherwise_than_asked_does_not_pass() {
+        // The shell runs as asked; what it starts does not.
+        let command = format!("chrt -b 0 sh -c 'sleep 0.5; cat' <<'EOF'\n{OUTPUT}EOF\n");
+        testing::run(|frame| {
+            let mut threads = Threads::default();
+            solve(frame, &command, &mut threads, Progress::default)?.unwrap();
+            let setup = frame.setup();
+            let check = threads.check("sh", setup.priority, &setup.cpus);
+            assert!(!check.passed(), "{check:?}");
             Ok(Found::default())
         })
         .unwrap();
@@ -162,7 +184,7 @@ WR11C2R4        2000   128     1     2               0.07             7.6000e+01
             ("true", "printed no result line in HPL's format"),
         ] {
             let err = testing::run(|frame| {
-                solve(frame, command, Progress::default)?;
+                solve(frame, command, &mut Threads::default(), Progress::default)?;
                 Ok(Found::default())
             })
             .unwrap_err();

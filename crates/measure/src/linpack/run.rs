@@ -15,6 +15,7 @@ use super::theory::Theory;
 use super::{command, memory_of};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
+use crate::program::Threads;
 use crate::{free_memory, repeats};
 use punctual_loops::linpack::{self, RESIDUAL_LIMIT, System};
 
@@ -54,7 +55,7 @@ struct Log {
 enum Who {
     Own,
     Library(Box<Solver>),
-    Command(String),
+    Command(String, Threads),
 }
 
 /// Measures with one thread a CPU of the frame's set-up.
@@ -98,7 +99,7 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
             found.findings = findings;
             Who::Library(Box::new(solver))
         }
-        Engine::Command(command) => Who::Command(command.clone()),
+        Engine::Command(command) => Who::Command(command.clone(), Threads::default()),
     };
     let mut log = Log::default();
     // The first touch of memory and of the threads' own buffers is in no figure.
@@ -106,13 +107,18 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
     match &mut who {
         Who::Own => drop(bench.solve(frame, largest, warm_up)?),
         Who::Library(solver) => drop(solver.solve(frame, largest, warm_up)?),
-        Who::Command(_) => {}
+        Who::Command(..) => {}
     }
     rounds(what, frame, &mut bench, &mut who, &mut log)?;
     found.checks.push(log.residual_check());
     found.checks.push(log.peak_check());
+    let setup = frame.setup();
+    if let Who::Command(command, threads) = &who {
+        found
+            .checks
+            .push(threads.check(command, setup.priority, &setup.cpus));
+    }
     if let Who::Library(mut solver) = who {
-        let setup = frame.setup();
         let check = solver.check(frame.sys(), setup.priority, &setup.cpus);
         found.checks.push(check);
         found.options.extend(solver.about());
@@ -151,7 +157,7 @@ fn rounds(
         for order in what.orders.iter().copied() {
             let part = done / (all * f64::from(what.repeats));
             let doing = match who {
-                Who::Command(_) => format!("round {round} of {}", what.repeats),
+                Who::Command(..) => format!("round {round} of {}", what.repeats),
                 _ => format!("n = {order}, round {round} of {}", what.repeats),
             };
             let progress = || Progress::of(doing.clone(), part);
@@ -169,7 +175,9 @@ fn rounds(
             let solved = match who {
                 Who::Own => bench.solve(frame, order, progress)?.map(|one| vec![one]),
                 Who::Library(solver) => solver.solve(frame, order, progress)?.map(|one| vec![one]),
-                Who::Command(command) => command::solve(frame, command, progress)?,
+                Who::Command(command, threads) => {
+                    command::solve(frame, command, threads, progress)?
+                }
             };
             let Some(solved) = solved else {
                 return Ok(());

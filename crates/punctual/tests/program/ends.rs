@@ -38,6 +38,36 @@ fn a_signal_ends_a_run_and_the_run_is_whole() {
 }
 
 #[test]
+fn whoever_waits_for_a_deadline_that_is_far_away_is_woken_to_end() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::alone();
+    for args in [
+        "release --interval 1h --duration 3h",
+        "pi --interval 1h --duration 99h --cpus 0",
+        "irq --interval 1h --duration 999h",
+    ] {
+        let args = format!("measure {args} --quiet --json");
+        let running = home.start(args.split_whitespace());
+        let pid = running.id();
+        let measures = |thread: &machine::Thread| {
+            ["release/", "pi/low", "irq/"]
+                .iter()
+                .any(|name| thread.name.starts_with(name))
+        };
+        assert!(wait_until(|| machine::threads(pid).iter().any(measures)));
+        std::thread::sleep(Duration::from_millis(500));
+        running.signal("INT");
+        let answer = running.wait();
+        // A machine without tracefs has no such interrupts to see.
+        if answer.code() != 5 {
+            assert_eq!(answer.record()["ended"], "interrupted", "{args}");
+        }
+    }
+}
+
+#[test]
 fn a_thread_that_sleeps_for_long_is_woken_to_end() {
     let home = Home::new();
     for timer in [

@@ -103,6 +103,11 @@ fn what_would_take_the_machine_is_refused() {
     refuse(2, &["--hold", "1us"], &["--hold"]);
     refuse(2, &["--cpus", "0-1"], &["--cpus 0-1", "one CPU"]);
     refuse(2, &["--duration", "500ms"], &["6 kinds of cycles"]);
+    refuse(
+        2,
+        &["--duration", "9999h"],
+        &["--duration 35996400 s", "available"],
+    );
     if machine::root() {
         refuse(2, &["--interval", "25ms"], &["--spin 20 ms", "throttled"]);
     }
