@@ -49,14 +49,15 @@ fn whoever_waits_for_a_deadline_that_is_far_away_is_woken_to_end() {
         "irq --interval 1h --duration 999h",
     ] {
         let args = format!("measure {args} --quiet --json");
-        let running = home.start(args.split_whitespace());
+        let mut running = home.start(args.split_whitespace());
         let pid = running.id();
         let measures = |thread: &machine::Thread| {
             ["release/", "pi/low", "irq/"]
                 .iter()
                 .any(|name| thread.name.starts_with(name))
         };
-        assert!(wait_until(|| machine::threads(pid).iter().any(measures)));
+        let begun = || machine::threads(pid).iter().any(measures);
+        assert!(wait_until(|| begun() || !running.is_alive()));
         std::thread::sleep(Duration::from_millis(500));
         running.signal("INT");
         let answer = running.wait();

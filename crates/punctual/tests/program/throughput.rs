@@ -51,11 +51,12 @@ fn fio() -> bool {
 #[test]
 fn a_run_without_samples_that_was_stopped_is_not_valid() {
     let home = Home::new();
-    let args = "measure memory --size 4M --kernels copy --repeats 100000 --quiet --json";
-    let running = Running::start(home.command(args.split(' ')));
+    let args = "measure memory --size 4M --kernels copy --repeats 10000 --quiet --json";
+    let mut running = Running::start(home.command(args.split(' ')));
     let pid = running.id();
     let works = |thread: &machine::Thread| thread.name.starts_with("memory/");
-    assert!(wait_until(|| machine::threads(pid).iter().any(works)));
+    let begun = || machine::threads(pid).iter().any(works);
+    assert!(wait_until(|| begun() || !running.is_alive()) && running.is_alive());
     std::thread::sleep(Duration::from_secs(1));
     running.signal("STOP");
     std::thread::sleep(Duration::from_secs(2));
