@@ -33,6 +33,8 @@ pub(crate) enum Manner {
     Takes,
     /// Says no.
     Refuses,
+    /// Takes it unless it is empty.
+    RefusesEmpty,
     /// Makes an even number of it.
     RoundsDown,
     /// Says yes, and does nothing.
@@ -142,12 +144,19 @@ impl Access for Arc<Fake> {
         assert!(!self.killed(), "{KILLED}");
         let mut all = self.lock();
         let path = target.to_string();
+        if matches!(target, Target::Directory { .. }) && value == "absent" {
+            all.retain(|file, _| !file.starts_with(&format!("{path}/")));
+        }
         let Some((now, manner)) = all.get_mut(&path) else {
             return Err(fault(Fault::Gone));
         };
         match *manner {
             Manner::Takes => *now = value.to_owned(),
             Manner::Refuses => return Err(fault(Fault::Refused)),
+            Manner::RefusesEmpty if value.trim().is_empty() => {
+                return Err(fault(Fault::Refused));
+            }
+            Manner::RefusesEmpty => *now = value.to_owned(),
             Manner::RoundsDown => *now = (value.parse::<u64>().unwrap() & !1).to_string(),
             Manner::Ignores => {}
             Manner::Vanishes => drop(all.remove(&path)),

@@ -10,9 +10,10 @@
 //! somebody else's wish is therefore judged before the first write, and noted; those that are not are
 //! put back last. In the end everything that was taken back is read once more.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use punctual_model::{CpuSet, Gathered as _, StepOutcome, StepReport, Target, Undone};
+use punctual_model::{CpuSet, Gathered as _, Ordered as _, StepOutcome, StepReport, Target, Undone};
 use punctual_sys::SysRoot;
 
 use super::inherit;
@@ -65,7 +66,7 @@ pub fn revert(
     let mut moved = still_back(journal, access, online);
     // What was dealt with, the newest first.
     let mut dealt: Vec<(usize, Undone)> = Vec::new();
-    for seq in (0..journal.entries().len()).rev() {
+    for seq in order(journal) {
         let Some((entry, progress)) = journal.entries().get(seq).cloned() else {
             continue;
         };
@@ -116,6 +117,35 @@ pub fn revert(
         complete: journal.damaged_lines().is_empty() && steps.iter().all(fine),
         again,
         steps,
+    }
+}
+
+/// Lists the settings, the newest first. A set of CPUs or memory that was empty cannot be emptied while
+/// processes are in its group: a group that was made goes first, with its processes, and takes the set along.
+fn order(journal: &Journal) -> Vec<usize> {
+    let entries = journal.entries();
+    let group = |seq: usize| {
+        let (entry, _) = entries.get(seq)?;
+        if !entry.old.is_empty() {
+            return None;
+        }
+        let (above, _) = file(entry)?.rsplit_once('/')?;
+        entries.iter().position(
+            |(made, _)| matches!(&made.target, Target::Directory { path } if path == above),
+        )
+    };
+    let mut order: Vec<usize> = (0..entries.len()).rev().collect();
+    order.order_by_key(|seq| match group(*seq) {
+        Some(group) => (Reverse(group), true),
+        None => (Reverse(*seq), false),
+    });
+    order
+}
+
+fn file(entry: &Entry) -> Option<&str> {
+    match &entry.target {
+        Target::File { path } => Some(path),
+        _ => None,
     }
 }
 
@@ -210,7 +240,7 @@ fn settle(
     // None where it is as before, or gone.
     let differs = |entry: &Entry| {
         let now = super::value(access, &entry.target, entry.codec).ok()?;
-        (!agree(&entry.target, entry.codec, &now, &entry.old, online)).then_some(now)
+        (!is_back(entry, &now, access, online)).then_some(now)
     };
     let mut say = |journal: &mut Journal, seq: usize, undone: Undone| {
         note(journal, seq, &undone);
@@ -225,7 +255,7 @@ fn settle(
                 continue;
             }
             quiet = false;
-            match access.write(&entry.target, &entry.codec.written(&entry.old)) {
+            match put_back(entry, access) {
                 Ok(()) => say(journal, *seq, Undone::Restored),
                 Err(err) => say(journal, *seq, lost(err, entry)),
             }
@@ -291,16 +321,52 @@ fn undo(entry: &Entry, due: &Due, access: &dyn Access, online: &CpuSet) -> Undon
         Due::Leave | Due::Nothing => false,
     };
     if !ours {
-        return Undone::Conflict { value: found };
+        return match is_back(entry, &found, access, online) {
+            true => Undone::AlreadyBack,
+            false => Undone::Conflict { value: found },
+        };
     }
-    if let Err(err) = access.write(&entry.target, &entry.codec.written(&entry.old)) {
+    if let Err(err) = put_back(entry, access) {
         return lost(err, entry);
     }
     match super::value(access, &entry.target, entry.codec) {
-        Ok(value) if same(&value, &entry.old) => Undone::Restored,
+        Ok(value) if is_back(entry, &value, access, online) => Undone::Restored,
         Ok(value) => Undone::NotRestored { value },
         Err(err) => lost(err, entry),
     }
+}
+
+/// Writes the old value. The kernel refuses to empty the CPUs of a group that has processes: with all CPUs
+/// of the group above it is as free as it was.
+fn put_back(entry: &Entry, access: &dyn Access) -> Result<(), AccessError> {
+    let write = |value: &str| access.write(&entry.target, &entry.codec.written(value));
+    let written = write(&entry.old);
+    match all_cpus(entry, access) {
+        Some(all) if written.as_ref().is_err_and(|e| e.fault == Fault::Refused) => {
+            write(&all.to_string())
+        }
+        _ => written,
+    }
+}
+
+/// Whether a setting that reads `now` is as it was before.
+fn is_back(entry: &Entry, now: &str, access: &dyn Access, online: &CpuSet) -> bool {
+    agree(&entry.target, entry.codec, now, &entry.old, online)
+        || all_cpus(entry, access).is_some_and(|all| {
+            now.parse()
+                .is_ok_and(|now: CpuSet| all.without(&now).is_empty())
+        })
+}
+
+/// Returns the CPUs that a group can have, where it is not limited to some of them by itself.
+fn all_cpus(entry: &Entry, access: &dyn Access) -> Option<CpuSet> {
+    let group = file(entry)?.strip_suffix("/cpuset.cpus")?;
+    let (above, _) = group.rsplit_once('/').filter(|_| entry.old.is_empty())?;
+    let above = format!("{above}/cpuset.cpus.effective");
+    [above.as_str(), "/sys/devices/system/cpu/possible"]
+        .into_iter()
+        .filter_map(|path| access.read(&Target::file(path)).ok()?.trim().parse().ok())
+        .find(|cpus: &CpuSet| !cpus.is_empty())
 }
 
 fn lost(err: AccessError, entry: &Entry) -> Undone {

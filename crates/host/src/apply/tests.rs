@@ -484,3 +484,84 @@ fn further_settings_join_the_session() {
     assert!(bench.revert(&mut journal).complete);
     assert_eq!(bench.fake.dump()["b"], "1");
 }
+
+const SLICE: &str = "/sys/fs/cgroup/system.slice/cpuset.cpus";
+
+/// A step for a list of CPUs that is empty before.
+fn limits(path: &str, cpus: &str) -> PlanStep {
+    PlanStep {
+        codec: Codec::List,
+        ..plan(&[(path, "", cpus)]).steps.remove(0)
+    }
+}
+
+#[test]
+fn a_group_whose_cpus_cannot_be_emptied_gets_those_of_the_group_above() {
+    let above = "/sys/fs/cgroup/cpuset.cpus.effective";
+    let possible = "/sys/devices/system/cpu/possible";
+    for all in [above, possible] {
+        let bench = Bench::new(&[
+            (SLICE, "", Manner::RefusesEmpty),
+            (all, "0-3", Manner::Refuses),
+        ]);
+        let plan = Plan {
+            steps: vec![limits(SLICE, "0-1")],
+            ..Plan::default()
+        };
+        // Killed before that is noted, or not.
+        for killed in [false, true] {
+            bench.fake.set(SLICE, "");
+            let (mut journal, _) = bench.apply(&plan);
+            if killed {
+                bench.fake.set(SLICE, "0-3");
+            }
+            let reverted = bench.revert(&mut journal);
+            assert!(reverted.complete && !reverted.again, "{reverted:#?}");
+            assert_eq!(bench.fake.dump()[SLICE], "0-3");
+            journal.close().unwrap();
+        }
+        // What somebody else has set stays.
+        bench.fake.set(SLICE, "");
+        let (mut journal, _) = bench.apply(&plan);
+        bench.fake.set(SLICE, "2");
+        assert!(!bench.revert(&mut journal).complete);
+        assert_eq!(bench.fake.dump()[SLICE], "2");
+    }
+}
+
+#[test]
+fn a_group_that_was_made_goes_with_its_processes_before_its_cpus_are_emptied() {
+    let group = "/sys/fs/cgroup/punctual";
+    let file = |name: &str| format!("{group}/{name}");
+    let (cpus, partition) = (file("cpuset.cpus"), file("cpuset.cpus.partition"));
+    let bench = Bench::new(&[
+        (group, "absent", Manner::Takes),
+        (&cpus, "", Manner::RefusesEmpty),
+        (&partition, "member", Manner::Takes),
+    ]);
+    let directory = PlanStep {
+        target: Target::Directory {
+            path: group.to_owned(),
+        },
+        codec: Codec::Presence,
+        ..plan(&[(group, "absent", "present")]).steps.remove(0)
+    };
+    let isolated = PlanStep {
+        codec: Codec::Word,
+        ..plan(&[(&partition, "member", "isolated")]).steps.remove(0)
+    };
+    let plan = Plan {
+        steps: vec![directory, limits(&cpus, "2-3"), isolated],
+        ..Plan::default()
+    };
+    let (mut journal, _) = bench.apply(&plan);
+    let reverted = bench.revert(&mut journal);
+    assert_eq!(
+        undone(&reverted),
+        [Undone::Restored, Undone::Restored, Undone::Gone]
+    );
+    assert!(reverted.complete, "{reverted:#?}");
+    assert_eq!(bench.fake.dump()[group], "absent");
+    journal.close().unwrap();
+    bench.begin(&plan);
+}

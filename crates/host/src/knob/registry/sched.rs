@@ -369,14 +369,15 @@ pub(super) const KNOBS: &[Knob] = &[
         "CPUs that the kernel's own threads may run on, as far as they can be moved",
         "per-CPU threads stay on their CPU",
     ),
-    Knob::exact(
+    Knob::value(
         "cgroup.cpus",
         &[
             Place::at("/sys/fs/cgroup/{group}/cpuset.cpus", Codec::List),
             Place::at("/sys/fs/cgroup/cpuset/{group}/cpuset.cpus", Codec::List),
         ],
         "CPUs of the top-level control groups, which limit everything in them",
-        "programs in them cannot use other CPUs, whatever they ask for",
+        "programs in them cannot use other CPUs, whatever they ask for; a group in use whose list was empty \
+         lists all CPUs of the group above after revert",
     )
     .part(Part::Group),
     Knob::made(
