@@ -23,7 +23,7 @@ mod pieces;
 mod status;
 pub mod stay;
 mod step;
-mod systemd_boot;
+pub(crate) mod systemd_boot;
 mod tools;
 mod tree;
 mod words;

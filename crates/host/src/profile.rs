@@ -41,6 +41,8 @@ use crate::knob::Knob;
 pub use builtin::{BUILT_IN, builtin};
 pub use value::{CpuWord, Selector, Value, ValueError};
 
+pub(crate) use value::glob;
+
 /// Value of `format` in a profile.
 pub const PROFILE_FORMAT: &str = "punctual.profile/1";
 

@@ -13,7 +13,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use punctual_model::{CpuSet, Gathered as _, Ordered as _, StepOutcome, StepReport, Target, Undone};
+use punctual_model::{
+    CpuSet, Gathered as _, Ordered as _, StepOutcome, StepReport, Target, Undone,
+};
 use punctual_sys::SysRoot;
 
 use super::inherit;

@@ -15,6 +15,7 @@ use punctual_sys::SysRoot;
 use super::place::content;
 use super::{board, name, words};
 use crate::knob::Survey;
+use crate::one_shot::systemd_boot;
 
 const DROP_INS: &str = "/etc/default/grub.d";
 const DROP_IN: &str = "/etc/default/grub.d/99-punctual.cfg";
@@ -23,6 +24,8 @@ const ENTRIES: [&str; 3] = [
     "/efi/loader/entries",
     "/boot/efi/loader/entries",
 ];
+/// Our entry.
+const NAME: &str = "punctual.conf";
 /// What the name of a copy ends in.
 pub(super) const COPY: &str = ".before-punctual";
 const COMMAND_LINES: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
@@ -35,11 +38,16 @@ pub(super) fn fill(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) {
         .or_else(|| line(plan, sys))
         .or_else(|| board::by_hand(plan, sys));
     if done.is_none() {
-        plan.warnings.push(
-            "found no boot loader configuration that can be edited: add the arguments to the \
-             kernel command line yourself"
-                .to_owned(),
-        );
+        let mut all = ENTRIES.iter().flat_map(|directory| entries(sys, directory));
+        let what = match (all.next(), &survey.kernel_release) {
+            (Some(_), Some(release)) => {
+                format!("no boot loader entry is of the running kernel, {release}")
+            }
+            _ => "found no boot loader configuration that can be edited".to_owned(),
+        };
+        plan.warnings.push(format!(
+            "{what}: add the arguments to the kernel command line yourself"
+        ));
     }
     let other = plan
         .arguments
@@ -90,36 +98,58 @@ fn drop_in(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
 fn entry(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) -> Option<()> {
     let release = survey.kernel_release.as_deref()?;
     let (directory, text) = ENTRIES.iter().find_map(|directory| {
-        let names = sys.names(directory).ok()?;
-        let mut texts = names
-            .iter()
-            .filter(|name| name.ends_with(".conf") && !name.starts_with("punctual"))
-            .filter_map(|name| content(sys, &format!("{directory}/{name}")));
-        // The entry that starts the running kernel.
-        let fits = |text: &String| {
-            text.lines().any(|line| {
-                let line = line.trim_start();
-                ["version", "linux", "efi"]
-                    .iter()
-                    .any(|key| line.starts_with(key))
-                    && line.contains(release)
-            })
-        };
-        Some((*directory, texts.find(fits)?))
+        let mut texts = entries(sys, directory);
+        Some((*directory, texts.find(|text| starts(text, release))?))
     })?;
-    let path = format!("{directory}/punctual.conf");
     plan.loader = Some(BootLoader::LoaderEntries);
+    // The order of entries is not GRUB's.
+    let heeds_order = systemd_boot::started_machine(sys) || !sys.exists("/etc/default/grub");
+    if heeds_order && systemd_boot::becomes_default(sys, NAME) {
+        plan.warnings.push(format!(
+            "nothing would be written: the boot loader sorts {NAME} before its other entries, and no default is set \
+             that names another one, so it would be started at every boot; first choose the present entry as the \
+             default, with `bootctl set-default ID` or `default ID` in loader/loader.conf"
+        ));
+        return Some(());
+    }
+    let path = format!("{directory}/{NAME}");
     plan.files = vec![BootFile {
         old: content(sys, &path),
         new: with_arguments(&text, plan),
         path,
     }];
     plan.next = vec![
-        "bootctl set-oneshot punctual.conf   (the next boot only; with GRUB: grub2-reboot)"
-            .to_owned(),
+        format!("bootctl set-oneshot {NAME}   (the next boot only; with GRUB: grub2-reboot)"),
         "reboot".to_owned(),
     ];
     Some(())
+}
+
+/// Reads the entries of a directory that are not ours.
+fn entries(sys: &SysRoot, directory: &str) -> impl Iterator<Item = String> {
+    let names = sys.names(directory).unwrap_or_default();
+    names
+        .into_iter()
+        .filter(|name| name.ends_with(".conf") && !name.starts_with("punctual"))
+        .filter_map(move |name| content(sys, &format!("{directory}/{name}")))
+}
+
+/// Whether an entry starts the kernel `release`, and not one whose release begins or ends like it.
+fn starts(entry: &str, release: &str) -> bool {
+    entry.lines().any(|line| {
+        let (key, value) = line
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or_default();
+        match key {
+            "version" => value.trim() == release,
+            "linux" | "efi" => value
+                .trim()
+                .split('/')
+                .any(|part| part == release || part.strip_prefix("vmlinuz-") == Some(release)),
+            _ => false,
+        }
+    })
 }
 
 /// Copies an entry under another title, with the arguments in the place of those of the same name.
@@ -136,6 +166,8 @@ fn with_arguments(entry: &str, plan: &BootPlan) -> String {
                 value.trim(),
                 plan.profile
             )),
+            // With it the copy could come before the entry that it is of.
+            "sort-key" => {}
             _ => lines.push(line.to_owned()),
         }
     }

@@ -193,6 +193,7 @@ fn a_loader_gets_a_copy_of_the_running_kernels_entry() {
             "title Old\nversion 5.10\nlinux /vmlinuz-5.10",
         ),
         ("/boot/loader/entries/b.conf", ENTRY),
+        ("/boot/loader/loader.conf", "default b.conf"),
     ]);
     let made = bench.plan();
     assert_eq!(made.loader, Some(BootLoader::LoaderEntries));
@@ -219,6 +220,84 @@ fn a_loader_gets_a_copy_of_the_running_kernels_entry() {
             .is_complete()
     );
     assert_eq!(bench.file("/boot/loader/entries/punctual.conf"), None);
+}
+
+#[test]
+fn an_entry_that_would_become_the_default_is_not_made() {
+    let info = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+    let keyed = format!("{ENTRY}\nsort-key debian");
+    let first = ("/boot/loader/entries/a.conf", ENTRY);
+    let made = |more: &[(&str, &str)]| {
+        let bench = Bench::new(more);
+        let value = crate::one_shot::systemd_boot::encoded("systemd-boot 252.39");
+        fs::create_dir_all(bench.sys.full(info).parent().unwrap()).unwrap();
+        fs::write(bench.sys.full(info), value).unwrap();
+        bench.plan()
+    };
+    let plan = made(&[first]);
+    assert!(plan.files.is_empty() && plan.next.is_empty(), "{plan:#?}");
+    assert!(
+        plan.warnings[0].contains("sorts punctual.conf before"),
+        "{plan:#?}"
+    );
+    for other in [
+        ("/boot/loader/loader.conf", "default a.conf"),
+        ("/boot/loader/entries/z.conf", "title Z"),
+        ("/boot/loader/entries/b.conf", keyed.as_str()),
+    ] {
+        assert_eq!(made(&[first, other]).files.len(), 1, "{other:?}");
+    }
+    let text = &made(&[("/boot/loader/entries/b.conf", &keyed)]).files[0].new;
+    assert!(!text.contains("sort-key"), "{text}");
+}
+
+#[test]
+fn the_entry_is_that_of_the_running_kernel_and_not_of_one_with_a_similar_release() {
+    let entries = |a: &str, b: &str, c: &str| {
+        [("a", a), ("b", b), ("c", c)].map(|(name, release)| {
+            let path = format!("/boot/loader/entries/{name}.conf");
+            (path, format!("title T\nlinux {release}\noptions of={name}"))
+        })
+    };
+    let ostree = entries(
+        "/ostree/6.12.1-rt5/linux",
+        "/ostree/6.12.10/linux",
+        "/ostree/6.12.1/linux",
+    );
+    let images = entries("/vmlinuz-6.12.10", "/vmlinuz-6.12.1-rt5", "/vmlinuz-6.12.1");
+    let fedora = entries(
+        "/boot/vmlinuz-6.12.1.x86_64+debug",
+        "/boot/vmlinuz-6.12.1.x86_64",
+        "/boot/vmlinuz-6.12.10.x86_64",
+    );
+    for (all, release, right) in [
+        (&ostree, "6.12.1", Some("of=c")),
+        (&ostree, "6.12.1-rt5", Some("of=a")),
+        (&ostree, "6.12.10", Some("of=b")),
+        (&images, "6.12.1", Some("of=c")),
+        (&images, "6.12.1-rt5", Some("of=b")),
+        (&images, "6.12.10", Some("of=a")),
+        (&fedora, "6.12.1.x86_64", Some("of=b")),
+        (&fedora, "6.12.1.x86_64+debug", Some("of=a")),
+        (&fedora, "6.12", None),
+    ] {
+        let mut files = vec![
+            ("/proc/sys/kernel/osrelease", release),
+            ("/boot/loader/loader.conf", "default a.conf"),
+        ];
+        files.extend(
+            all.iter()
+                .map(|(path, text)| (path.as_str(), text.as_str())),
+        );
+        let plan = Bench::new(&files).plan();
+        match right {
+            Some(right) => assert!(plan.files[0].new.contains(right), "{release}: {plan:#?}"),
+            None => assert!(
+                plan.files.is_empty() && plan.warnings[0].contains("no boot loader entry is of"),
+                "{plan:#?}"
+            ),
+        }
+    }
 }
 
 #[test]

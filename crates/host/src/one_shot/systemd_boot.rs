@@ -6,10 +6,14 @@
 //!
 //! A variable in efivarfs is a file: four bytes of attributes, then its value, here text in UTF-16 that ends with a zero.
 
+mod order;
+
 use punctual_model::OneShotRefusal;
 use punctual_sys::SysRoot;
 
-use super::refusal;
+use super::{ENTRY, refusal};
+
+pub(crate) use order::becomes_default;
 
 const VARIABLES: &str = "/sys/firmware/efi/efivars";
 const VENDOR: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -28,13 +32,13 @@ pub(super) struct SystemdBoot {
     pub(super) place: Option<&'static str>,
     heeds: bool,
     writable: bool,
+    becomes_default: bool,
 }
 
 impl SystemdBoot {
     /// Returns what is known of it, if it started the machine.
     pub(super) fn find(sys: &SysRoot) -> Option<Self> {
-        let info = text(sys, "LoaderInfo")?;
-        if !info.starts_with("systemd-boot") {
+        if !started_machine(sys) {
             return None;
         }
         let features = bytes(sys, &variable("LoaderFeatures"));
@@ -44,6 +48,7 @@ impl SystemdBoot {
             // An old one does not say what it can; it could that from the beginning.
             heeds: features.is_none_or(|bytes| u64::from_le_bytes(bytes) & ONE_SHOT != 0),
             writable: super::mounts::Mount::of(sys, VARIABLES).is_none_or(|mount| !mount.read_only),
+            becomes_default: becomes_default(sys, &format!("{ENTRY}.conf")),
         })
     }
 
@@ -76,8 +81,22 @@ impl SystemdBoot {
                 "mount -o remount,rw it",
             ));
         }
+        if self.place.is_some() && self.becomes_default {
+            all.push(refusal(
+                format!(
+                    "systemd-boot would make the candidate the default: it sorts {ENTRY}.conf first, and no default \
+                     is set that names another entry"
+                ),
+                "choose the machine's own entry: bootctl set-default ID, or `default ID` in loader/loader.conf",
+            ));
+        }
         all
     }
+}
+
+/// Whether it started the machine.
+pub(crate) fn started_machine(sys: &SysRoot) -> bool {
+    text(sys, "LoaderInfo").is_some_and(|info| info.starts_with("systemd-boot"))
 }
 
 fn place(sys: &SysRoot) -> Option<&'static str> {
@@ -109,7 +128,7 @@ fn bytes(sys: &SysRoot, path: &str) -> Option<Vec<u8>> {
 }
 
 /// Writes a variable's value as efivarfs takes it.
-pub(super) fn encoded(text: &str) -> Vec<u8> {
+pub(crate) fn encoded(text: &str) -> Vec<u8> {
     let units = text.encode_utf16().chain([0]);
     let value = units.flat_map(u16::to_le_bytes);
     ATTRIBUTES.into_iter().chain(value).collect()

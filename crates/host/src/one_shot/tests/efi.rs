@@ -11,9 +11,13 @@ const FEATURES: &str =
 const ONCE: &str =
     "sys/firmware/efi/efivars/LoaderEntryOneShot-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 
+const DEBIAN: &str = "efi/loader/entries/debian.conf";
+const CONFIGURED: &str = "efi/loader/loader.conf";
+
 fn systemd_boot() -> Bench {
     let bench = Bench::bare(&[
-        ("/efi/loader/entries/debian.conf", "title Debian"),
+        (DEBIAN, "title Debian"),
+        (CONFIGURED, "timeout 3\ndefault debian.conf"),
         ("/proc/self/mountinfo", MOUNTS),
     ]);
     bench.write(INFO, &super::systemd_boot::encoded("systemd-boot 252.39"));
@@ -69,4 +73,42 @@ fn systemd_boot_that_cannot_is_refused() {
     let silent = systemd_boot();
     fs::remove_file(silent.sys.full(INFO)).unwrap();
     assert!(silent.refused().contains("do not say that systemd-boot"));
+}
+
+#[test]
+fn a_candidate_that_would_become_the_default_is_refused() {
+    let refused = |bench: &Bench| bench.refused().contains("make the candidate the default");
+    let bench = systemd_boot();
+    assert!(!refused(&bench));
+    for (configured, expected) in [
+        ("timeout 3", true),
+        ("default gone.conf", true),
+        ("default *", true),
+        ("default [d]*", true),
+        ("default @saved", true),
+        ("default Deb*", false),
+    ] {
+        bench.write(CONFIGURED, configured.as_bytes());
+        assert_eq!(refused(&bench), expected, "{configured}");
+    }
+    bench.write(CONFIGURED, b"timeout 3");
+    let variable = |name| super::systemd_boot::variable(name);
+    let encoded = super::systemd_boot::encoded;
+    bench.write(&variable("LoaderEntryDefault"), &encoded("debian.conf"));
+    assert!(!refused(&bench));
+    bench.write(&variable("LoaderEntryDefault"), &encoded("@saved"));
+    bench.write(&variable("LoaderEntryLastBooted"), &encoded("debian.conf"));
+    assert!(!refused(&bench));
+    fs::remove_file(bench.sys.full(&variable("LoaderEntryDefault"))).unwrap();
+    assert!(refused(&bench));
+    // Another entry comes before it by its id, or by its sort-key where the loader knows that.
+    bench.write("efi/loader/entries/ubuntu+0-3.conf", b"title Ubuntu");
+    assert!(refused(&bench), "no tries left");
+    bench.write("efi/loader/entries/ubuntu+3.conf", b"title Ubuntu");
+    assert!(!refused(&bench));
+    fs::remove_file(bench.sys.full("efi/loader/entries/ubuntu+3.conf")).unwrap();
+    bench.write(DEBIAN, b"title Debian\nsort-key debian");
+    assert!(!refused(&bench));
+    bench.write(INFO, &encoded("systemd-boot 249"));
+    assert!(refused(&bench));
 }

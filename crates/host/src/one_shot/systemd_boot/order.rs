@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Which entry systemd-boot starts when none is chosen for one boot: the first that a configured default
+//! matches, else the first of all. Entries with a sort-key come first, the others follow by their ids, the highest one
+//! first (`boot_entry_compare` in systemd's src/boot).
+
+use std::cmp::Ordering;
+
+use punctual_sys::SysRoot;
+
+use super::{PLACES, text};
+use crate::profile::glob;
+
+/// The version from which the loader knows sort-keys.
+const SORT_KEYS: u32 = 250;
+/// What a default may say instead of a pattern: the entry that was started last.
+const SAVED: &str = "@saved";
+
+/// Another entry.
+struct Other {
+    id: String,
+    has_key: bool,
+}
+
+/// Whether the loader would start the new entry `name`, which has no sort-key, when none is chosen for one boot.
+pub(crate) fn becomes_default(sys: &SysRoot, name: &str) -> bool {
+    let heeds_keys = heeds_keys(sys);
+    let others = others(sys);
+    let precedes = |other: &&Other| {
+        heeds_keys && other.has_key || compare(&other.id, name) == Ordering::Greater
+    };
+    for pattern in defaults(sys) {
+        // The rest of what fnmatch(3) knows: it could match this entry.
+        if pattern.contains(['?', '[', '\\']) {
+            return true;
+        }
+        let matching = || others.iter().filter(|o| glob(&pattern, &o.id));
+        if glob(&pattern, name) {
+            return !matching().any(|other| precedes(&other));
+        }
+        if matching().next().is_some() {
+            return false;
+        }
+    }
+    !others.iter().any(|other| precedes(&other))
+}
+
+fn heeds_keys(sys: &SysRoot) -> bool {
+    let info = text(sys, "LoaderInfo").unwrap_or_default();
+    let version = info.strip_prefix("systemd-boot ").unwrap_or_default();
+    let digits = version.split(|c: char| !c.is_ascii_digit()).next();
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .is_some_and(|version: u32| version >= SORT_KEYS)
+}
+
+/// Lists the patterns of the default entry, in the order in which they are tried.
+fn defaults(sys: &SysRoot) -> Vec<String> {
+    let line = |text: String| {
+        text.lines().rev().find_map(|line| {
+            let (key, value) = line.trim().split_once(char::is_whitespace)?;
+            (key == "default").then(|| value.trim().to_owned())
+        })
+    };
+    let configured = PLACES
+        .iter()
+        .find_map(|place| sys.read(&format!("{place}/loader/loader.conf")).ok())
+        .and_then(line);
+    [text(sys, "LoaderEntryDefault"), configured]
+        .into_iter()
+        .flatten()
+        .filter_map(|pattern| match pattern == SAVED {
+            true => text(sys, "LoaderEntryLastBooted"),
+            false => Some(pattern),
+        })
+        .map(|pattern| pattern.to_ascii_lowercase())
+        .filter(|pattern| !pattern.is_empty())
+        .collect()
+}
+
+/// Lists the entries that are not ours.
+fn others(sys: &SysRoot) -> Vec<Other> {
+    let directories = PLACES.iter().map(|place| format!("{place}/loader/entries"));
+    let entries = directories.flat_map(|directory| {
+        let names = sys.names(&directory).unwrap_or_default();
+        names.into_iter().filter_map(move |name| {
+            let id = id(&name.to_ascii_lowercase())?;
+            let text = sys.read(&format!("{directory}/{name}")).ok()?;
+            let has_key = text
+                .lines()
+                .any(|line| line.split_whitespace().next() == Some("sort-key"));
+            Some(Other { id, has_key })
+        })
+    });
+    entries.collect()
+}
+
+/// Returns the id of an entry's file; none where it is ours, or no tries are left, which makes it the last one.
+fn id(name: &str) -> Option<String> {
+    let stem = name.strip_suffix(".conf")?;
+    if stem.starts_with(['.']) || stem.starts_with("punctual") {
+        return None;
+    }
+    match stem.rsplit_once('+') {
+        // Boot counting: `+LEFT` or `+LEFT-DONE`.
+        Some((stem, counter)) if counter.starts_with(|c: char| c.is_ascii_digit()) => {
+            let left = counter.split('-').next()?.trim_start_matches('0');
+            (!left.is_empty()).then(|| format!("{stem}.conf"))
+        }
+        _ => Some(name.to_owned()),
+    }
+}
+
+/// Compares two ids as versions (`strverscmp_improved`).
+fn compare(a: &str, b: &str) -> Ordering {
+    let counts = |c: char| c.is_ascii_alphanumeric() || "~-^.".contains(c);
+    let (mut a, mut b) = (a, b);
+    loop {
+        a = a.trim_start_matches(|c| !counts(c));
+        b = b.trim_start_matches(|c| !counts(c));
+        if let Some(order) = marked(&mut a, &mut b, '~') {
+            return order;
+        }
+        if a.is_empty() || b.is_empty() {
+            return (!a.is_empty()).cmp(&!b.is_empty());
+        }
+        for mark in ['-', '^', '.'] {
+            if let Some(order) = marked(&mut a, &mut b, mark) {
+                return order;
+            }
+        }
+        let digits = [a, b]
+            .iter()
+            .any(|s| s.starts_with(|c: char| c.is_ascii_digit()));
+        let order = if digits {
+            let [x, y] = [&mut a, &mut b].map(|s| part(s, |c| c.is_ascii_digit()));
+            // A number is newer than letters, and a longer one is greater.
+            let [m, n] = [x, y].map(|s| s.trim_start_matches('0'));
+            (!x.is_empty())
+                .cmp(&!y.is_empty())
+                .then_with(|| m.len().cmp(&n.len()))
+                .then_with(|| m.cmp(n))
+        } else {
+            let [x, y] = [&mut a, &mut b].map(|s| part(s, |c| c.is_ascii_alphabetic()));
+            x.cmp(y)
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+}
+
+/// Takes a mark off both; where only one begins with it, that one is older.
+fn marked(a: &mut &str, b: &mut &str, mark: char) -> Option<Ordering> {
+    match (a.strip_prefix(mark), b.strip_prefix(mark)) {
+        (None, None) => None,
+        (Some(x), Some(y)) => {
+            (*a, *b) = (x, y);
+            None
+        }
+        (x, y) => Some(x.is_none().cmp(&y.is_none())),
+    }
+}
+
+/// Takes the characters off the beginning for which `belongs` holds.
+fn part<'a>(text: &mut &'a str, belongs: impl Fn(&char) -> bool) -> &'a str {
+    let end = text.find(|c| !belongs(&c)).unwrap_or(text.len());
+    let (part, rest) = text.split_at(end);
+    *text = rest;
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_in_the_order_of_the_loader() {
+        // From the oldest to the newest, as systemd's own test has them.
+        let ids = [
+            "~1",
+            "",
+            "ab",
+            "abb",
+            "abc",
+            "0001",
+            "002",
+            "12",
+            "122",
+            "122.9",
+            "123~rc1",
+            "123",
+            "123-a",
+            "123-a.1",
+            "123-a1",
+            "123-a1.1",
+            "123-3",
+            "123-3.1",
+            "123^patch1",
+            "123^1",
+            "123.a-1",
+            "123.1-1",
+            "123a-1",
+            "124",
+        ];
+        for (n, a) in ids.iter().enumerate() {
+            for (m, b) in ids.iter().enumerate() {
+                assert_eq!(compare(a, b), n.cmp(&m), "{a} {b}");
+            }
+        }
+        assert_eq!(
+            compare("punctual-once.conf", "debian.conf"),
+            Ordering::Greater
+        );
+        assert_eq!(compare("punctual.conf", "z.conf"), Ordering::Less);
+    }
+
+    #[test]
+    fn an_entry_without_tries_left_is_no_default() {
+        assert_eq!(id("a+3-1.conf").unwrap(), "a.conf");
+        assert_eq!(id("a+0-3.conf"), None);
+        assert_eq!(
+            id("6.12-x86_64+debug.conf").unwrap(),
+            "6.12-x86_64+debug.conf"
+        );
+        assert_eq!(id("punctual.conf"), None);
+    }
+}
