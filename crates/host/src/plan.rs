@@ -222,7 +222,8 @@ pub(crate) fn rt_cpus(
     needed: bool,
 ) -> Result<CpuSet, PlanError> {
     let named = options.cpus.clone().or_else(|| profile.cpus.clone());
-    let named = named.or_else(|| Some(survey.isolated.clone()).filter(|set| !set.is_empty()));
+    // Nobody has named isolated CPUs that are offline, such as siblings with `nosmt`.
+    let named = named.or_else(|| Some(survey.isolated.common(&survey.online)));
     let Some(cpus) = named.filter(|set| !set.is_empty()) else {
         return if needed {
             Err(PlanError::NoCpus {

@@ -85,6 +85,24 @@ fn every_machine_gets_the_plans_that_it_got() {
 }
 
 #[test]
+fn isolated_cpus_that_are_offline_are_left_out_unless_they_are_named() {
+    let mut machine = archive("telco-node-rt");
+    machine.overlay("/sys/devices/system/cpu/online: 0-31".parse().unwrap());
+    let (sys, _dir) = unpacked(&machine);
+    let survey = Survey::read(&sys, Scope::WithThreads, true);
+    for name in ["latency", "isolate"] {
+        let plan = plan(&profile(name), &survey, &PlanOptions::default()).unwrap();
+        assert_eq!(plan.cpus_rt.to_string(), "2-31", "{name}");
+        let named = PlanOptions {
+            cpus: Some("34".parse().unwrap()),
+            ..PlanOptions::default()
+        };
+        let err = punctual_host::plan::plan(&profile(name), &survey, &named).unwrap_err();
+        assert!(err.to_string().contains("CPUs 34 are not online"), "{err}");
+    }
+}
+
+#[test]
 fn a_raspberry_pi_4_is_named_and_its_cmdline_txt_gets_what_its_kernel_heeds() {
     let (sys, survey, _dir) = survey("raspberry-pi-4");
     let facts = punctual_host::inspect(&sys);
