@@ -54,11 +54,6 @@ pub(crate) fn capability(text: &str, bit: u32) -> Option<Option<&str>> {
     Some((bits >> bit & 1 == 1).then_some(word))
 }
 
-/// Returns the group of the cpu controller (cgroups v1) in `/proc/self/cgroup`.
-pub(crate) fn cpu_group(text: &str) -> Option<&str> {
-    group(text, "cpu")
-}
-
 /// Returns the group of a controller of cgroups v1, or of v2 for the empty name.
 pub(crate) fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
@@ -70,44 +65,46 @@ pub(crate) fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// The most files that are looked for.
+/// The most groups that are looked at.
 const DEEPEST: usize = 32;
+
+/// Returns a group and those above it, without final slashes. A container without a namespace of groups sees the path that its
+/// group has on the machine, while the mount's root is that group.
+fn upwards(path: &str) -> impl Iterator<Item = &str> {
+    let own = Some(path.trim_end_matches('/'));
+    let all = std::iter::successors(own, |path| Some(path.rsplit_once('/')?.0));
+    all.take(DEEPEST)
+}
+
+/// Returns the files with the real-time budget of a process's group (cgroups v1), of which the first that there is decides.
+pub(crate) fn rt_budget_files(text: &str) -> Option<Vec<String>> {
+    let files = upwards(group(text, "cpu")?);
+    Some(
+        files
+            .map(|path| format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us"))
+            .collect(),
+    )
+}
 
 /// Returns the files with the CPUs that a process may use, of which the first that there is
 /// decides: that of its own cpuset, or the nearest above it where the controller is on.
 pub(crate) fn cpuset_files(text: &str) -> Vec<String> {
-    let mut files = Vec::new();
-    if let Some(path) = group(text, "cpuset") {
-        let dir = format!("/sys/fs/cgroup/cpuset{}", path.trim_end_matches('/'));
-        files.push(format!("{dir}/cpuset.effective_cpus"));
-        files.push(format!("{dir}/cpuset.cpus"));
-    }
-    let mut above = group(text, "").map(|path| path.trim_end_matches('/'));
-    while let Some(path) = above.filter(|_| files.len() < DEEPEST) {
-        files.push(format!("/sys/fs/cgroup{path}/cpuset.cpus.effective"));
-        above = path.rsplit_once('/').map(|(parent, _)| parent);
-    }
-    files
+    let old = group(text, "cpuset").into_iter().flat_map(upwards);
+    let old = old.flat_map(|path| {
+        ["effective_cpus", "cpus"].map(|name| format!("/sys/fs/cgroup/cpuset{path}/cpuset.{name}"))
+    });
+    let new = group(text, "").into_iter().flat_map(upwards);
+    let new = new.map(|path| format!("/sys/fs/cgroup{path}/cpuset.cpus.effective"));
+    old.chain(new).collect()
 }
 
 /// Returns the files with the quota of CPU time of a process's cgroup and of those above it, and of version 1 the file with its
 /// period. In a container the uppermost has one too.
 pub(crate) fn cpu_limit_files(text: &str) -> Vec<(String, Option<String>)> {
-    let above = |path: &str| {
-        let mut paths = vec![path.trim_end_matches('/').to_owned()];
-        while let Some((parent, _)) = paths.last().and_then(|path| path.rsplit_once('/'))
-            && paths.len() < DEEPEST
-        {
-            paths.push(parent.to_owned());
-        }
-        paths
-    };
-    let new = group(text, "").map(above).unwrap_or_default();
-    let new = new
-        .iter()
-        .map(|path| (format!("/sys/fs/cgroup{path}/cpu.max"), None));
-    let old = group(text, "cpu").map(above).unwrap_or_default();
-    let old = old.iter().map(|path| {
+    let new = group(text, "").into_iter().flat_map(upwards);
+    let new = new.map(|path| (format!("/sys/fs/cgroup{path}/cpu.max"), None));
+    let old = group(text, "cpu").into_iter().flat_map(upwards);
+    let old = old.map(|path| {
         let file = |name: &str| format!("/sys/fs/cgroup/cpu{path}/cpu.cfs_{name}_us");
         (file("quota"), Some(file("period")))
     });
@@ -272,6 +269,12 @@ mod tests {
         );
         let v1 = cpuset_files("3:cpuset:/\n");
         assert_eq!(v1[0], "/sys/fs/cgroup/cpuset/cpuset.effective_cpus");
+        let container = cpuset_files("3:cpuset:/docker/a\n");
+        assert_eq!(
+            container[0],
+            "/sys/fs/cgroup/cpuset/docker/a/cpuset.effective_cpus"
+        );
+        assert_eq!(container[4], v1[0]);
         assert!(cpuset_files("3:cpuset:/../../etc\nnonsense\n0::relative").is_empty());
         assert_eq!(
             cpuset_files(&format!("0::{}", "/a".repeat(9_999))).len(),

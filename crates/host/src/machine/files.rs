@@ -431,12 +431,7 @@ impl Taker<'_> {
         let Some(Ok(text)) = self.files.get("/proc/self/cgroup") else {
             return;
         };
-        let budget = doctor::cpu_group(text).map(|group| {
-            format!(
-                "/sys/fs/cgroup/cpu{}/cpu.rt_runtime_us",
-                group.trim_end_matches('/')
-            )
-        });
+        let budget = doctor::rt_budget_files(text).unwrap_or_default();
         let cpus = doctor::cpuset_files(text);
         let limits = doctor::cpu_limit_files(text);
         let limits = limits

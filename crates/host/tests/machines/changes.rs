@@ -150,7 +150,7 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             None,
             "/proc/sys/kernel/sched_rt_runtime_us: -1",
             "rt-group-budget",
-            Found,
+            Fine,
         ),
         (
             "kvm-guest",
@@ -171,6 +171,28 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             None,
             "/sys/fs/cgroup/cpu/cpu.rt_runtime_us: 0",
             "rt-group-denied",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/fs/cgroup/cpu/cpu.rt_runtime_us: 0\n/proc/sys/kernel/sched_rt_runtime_us: -1",
+            "rt-group-denied",
+            Fine,
+        ),
+        // The mount of a container without a namespace of groups is its own group.
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/cgroup: 4:cpu,cpuacct:/docker/ab\n/sys/fs/cgroup/cpu/cpu.rt_runtime_us: 0",
+            "rt-group-denied",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            Some("1"),
+            "/proc/self/cgroup: 3:cpuset:/docker/ab\n/sys/fs/cgroup/cpuset/cpuset.effective_cpus: 0",
+            "cpus-allowed",
             Found,
         ),
         (

@@ -8,7 +8,9 @@ use punctual_model::{CpuSet, Ordered as _, Severity};
 use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
-use super::super::parse::{CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, cpu_group, soft_limit};
+use super::super::parse::{
+    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, rt_budget_files, soft_limit,
+};
 use super::NOT_APART;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
@@ -192,14 +194,19 @@ fn throttling(case: &Case<'_>) -> Answer {
     found(says, looked_at)
 }
 
+/// Without a limit of the system the kernel heeds no group's budget (`rt_bandwidth_enabled`).
+const UNLIMITED: &str = "the system has no limit, so the budgets of cgroups are not heeded";
+
 fn group_budget(case: &Case<'_>) -> Answer {
     let Some(group) = case.number_if(GROUP)? else {
         return not_applicable("cgroups have no real-time budgets");
     };
     let system = case.value::<i64>(RUNTIME)?;
     let looked_at = vec![group.evidence(), system.evidence()];
-    let less = group.value >= 0 && (system.value < 0 || group.value < system.value);
-    if less {
+    if system.value < 0 {
+        return fine(UNLIMITED, looked_at);
+    }
+    if group.value >= 0 && group.value < system.value {
         return found(
             format!("{} µs, while the system has {}", group.value, system.value),
             looked_at,
@@ -210,16 +217,18 @@ fn group_budget(case: &Case<'_>) -> Answer {
 
 fn group_denied(case: &Case<'_>) -> Answer {
     let groups = case.text("/proc/self/cgroup")?;
-    let Some(group) = cpu_group(groups.value) else {
+    let Some(files) = rt_budget_files(groups.value) else {
         return not_applicable("the cgroup v1 cpu controller is not in use");
     };
-    let path = format!(
-        "/sys/fs/cgroup/cpu{}/cpu.rt_runtime_us",
-        group.trim_end_matches('/')
-    );
-    let Some(budget) = case.number_if(&path)? else {
+    let nearest = files
+        .iter()
+        .find_map(|path| case.number_if(path).transpose());
+    let Some(budget) = nearest.transpose()? else {
         return not_applicable("cgroups have no real-time budgets");
     };
+    if let Some(system) = case.number_if(RUNTIME)?.filter(|system| system.value < 0) {
+        return fine(UNLIMITED, vec![budget.evidence(), system.evidence()]);
+    }
     match budget.value {
         0 => found("its budget is 0", &budget),
         _ => fine("this cgroup has a budget", &budget),
