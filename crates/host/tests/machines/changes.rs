@@ -342,6 +342,14 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "interrupts",
             Found,
         ),
+        // One that each CPU has for itself, whatever is allowed.
+        (
+            "raspberry-pi-5",
+            Some("3"),
+            "/proc/irq/9/effective_affinity_list:",
+            "interrupts",
+            Fine,
+        ),
         (
             "telco-node-rt",
             None,

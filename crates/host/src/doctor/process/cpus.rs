@@ -89,7 +89,7 @@ fn shared(subject: &Subject<'_>) -> Answer {
         let cpus = |name: &str| -> Option<(String, CpuSet)> {
             let path = format!("/proc/irq/{}/{name}", interrupt.number);
             let cpus = subject.sys.fact::<CpuSet>(&path)?;
-            (!cpus.is_empty()).then_some((path, cpus))
+            Some((path, cpus))
         };
         // What has never come need not ever come.
         let Some((path, allowed)) = cpus("smp_affinity_list").filter(|_| count > 0) else {
@@ -99,6 +99,10 @@ fn shared(subject: &Subject<'_>) -> Answer {
             continue;
         }
         let now = cpus("effective_affinity_list").map_or_else(|| allowed.clone(), |(_, cpus)| cpus);
+        // It is not in use, or each CPU has it for itself, whatever is allowed.
+        if now.is_empty() {
+            continue;
+        }
         if !now.common(&bound).is_empty() {
             there_now.insert(interrupt.number);
         }

@@ -290,6 +290,8 @@ fn cpus() {
     is("not-pinned", &one, NotApplicable, "only one CPU");
     let none = [("/proc/interrupts", "")];
     is("interrupts-on-cpu", &none, Unknown, "");
+    let per_cpu = [("/proc/irq/30/effective_affinity_list", "\n")];
+    is("interrupts-on-cpu", &per_cpu, Fine, "no active interrupt");
     let gone = [("/proc/90/stat", ""), ("/proc/91/stat", "")];
     is(
         "above-irq-threads",

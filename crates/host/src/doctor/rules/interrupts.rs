@@ -116,16 +116,14 @@ pub(super) const RULES: &[Entry] = &[
 
 /// Returns the CPUs that an interrupt goes to, as far as the kernel says, and the file.
 fn targets(case: &Case<'_>, number: u32) -> Option<(CpuSet, Evidence)> {
-    ["effective_affinity_list", "smp_affinity_list"]
-        .into_iter()
-        .find_map(|name| {
-            let seen = case
-                .value_if::<CpuSet>(&format!("/proc/irq/{number}/{name}"))
-                .ok()??;
-            // An empty effective affinity is that of an interrupt which is not in use.
-            let evidence = seen.evidence();
-            (!seen.value.is_empty()).then_some((seen.value, evidence))
-        })
+    let file = |name: &str| {
+        let path = format!("/proc/irq/{number}/{name}");
+        case.value_if::<CpuSet>(&path).ok().flatten()
+    };
+    let seen = file("effective_affinity_list").or_else(|| file("smp_affinity_list"))?;
+    // An empty effective affinity is that of an interrupt which is not in use, or which each CPU has for itself.
+    let evidence = seen.evidence();
+    (!seen.value.is_empty()).then_some((seen.value, evidence))
 }
 
 fn on_judged(case: &Case<'_>) -> Answer {
