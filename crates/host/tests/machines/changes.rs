@@ -342,6 +342,23 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "interrupts",
             Found,
         ),
+        // A queue's own mask is what was asked for: the global one narrows it.
+        (
+            "numa-server",
+            Some("8"),
+            "/sys/devices/virtual/workqueue/cpumask: 0,ff\n\
+             /sys/bus/workqueue/devices/writeback/cpumask: ffffffff,ffffffff",
+            "workqueues",
+            Fine,
+        ),
+        (
+            "numa-server",
+            Some("8"),
+            "/sys/devices/virtual/workqueue/cpumask: 0,1ff\n\
+             /sys/bus/workqueue/devices/writeback/cpumask: 0,ff",
+            "workqueues",
+            Found,
+        ),
         // One that each CPU has for itself, whatever is allowed.
         (
             "raspberry-pi-5",

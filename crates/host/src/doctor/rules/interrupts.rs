@@ -34,7 +34,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write the mask of the other CPUs to /proc/irq/default_smp_affinity, or boot with irqaffinity=",
         by: &[Fix::Tune("irq.default_affinity=housekeeping"), Fix::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
-        check: |case| masked(case, &["/proc/irq/default_smp_affinity"]),
+        check: |case| masked(case, "/proc/irq/default_smp_affinity"),
     },
     Entry {
         id: "irqbalance",
@@ -62,17 +62,10 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Medium,
         title: "unbound kernel work may run on the judged CPUs",
         why: "Disk writeback, crypto and much deferred driver work use these workqueues.",
-        fix: "write the mask of the other CPUs to /sys/devices/virtual/workqueue/cpumask and to \
-              /sys/bus/workqueue/devices/writeback/cpumask",
+        fix: "write the mask of the other CPUs to /sys/devices/virtual/workqueue/cpumask",
         by: &[Fix::Tune("workqueue.cpumask=housekeeping")],
         source: "Linux Documentation/core-api/workqueue.rst; admin-guide/kernel-per-CPU-kthreads.rst",
-        check: |case| {
-            let files = [
-                "/sys/devices/virtual/workqueue/cpumask",
-                "/sys/bus/workqueue/devices/writeback/cpumask",
-            ];
-            masked(case, &files)
-        },
+        check: workqueues,
     },
     Entry {
         id: "packet-steering",
@@ -171,36 +164,29 @@ fn evidence_of_table(known: usize) -> Evidence {
     evidence("/proc/interrupts", format!("{known} interrupts"))
 }
 
-/// Masks that should not have the judged CPUs.
-fn masked(case: &Case<'_>, paths: &[&str]) -> Answer {
+/// A mask that should not have the judged CPUs.
+fn masked(case: &Case<'_>, path: &str) -> Answer {
     if !case.apart() {
         return not_applicable(NOT_APART);
     }
-    let mut open = Vec::new();
-    let mut looked_at = Vec::new();
-    let mut shared = Vec::new();
-    for path in paths {
-        let Some(seen) = case.text_if(path)? else {
-            continue;
-        };
-        let cpus = case.parsed(&seen, mask)?;
-        looked_at.push(cpus.evidence());
-        let common = cpus.value.common(&case.cpus);
-        if !common.is_empty() {
-            shared.extend(common.iter());
-            open.push(cpus.evidence());
-        }
-    }
-    if looked_at.is_empty() {
+    let Some(seen) = case.text_if(path)? else {
         return not_applicable("the kernel does not say");
+    };
+    let cpus = case.parsed(&seen, mask)?;
+    let common = cpus.value.common(&case.cpus);
+    if common.is_empty() {
+        return fine("the judged CPUs are not allowed", &cpus);
     }
-    let shared: CpuSet = shared.into_iter().collect();
-    found_if(
-        open,
-        format!("allowed: {}", named(&shared)),
-        "the judged CPUs are not allowed",
-        looked_at,
-    )
+    found(format!("allowed: {}", named(&common)), &cpus)
+}
+
+fn workqueues(case: &Case<'_>) -> Answer {
+    // A queue's own mask only narrows this one (`wqattrs_actualize_cpumask`). Before 4.2 there is no other.
+    let all = "/sys/devices/virtual/workqueue/cpumask";
+    match case.text_if(all)? {
+        Some(_) => masked(case, all),
+        None => masked(case, "/sys/bus/workqueue/devices/writeback/cpumask"),
+    }
 }
 
 fn irqbalance(case: &Case<'_>) -> Answer {
