@@ -24,6 +24,41 @@ pub(crate) fn mask(text: &str) -> Option<CpuSet> {
     Codec::Mask.canonical(text).ok()?.parse().ok()
 }
 
+/// Reads a list of CPUs as the command line has it: `N` is the `last` one, `all` each, `0-15:2/4` the first two of
+/// every four (Linux Documentation/admin-guide/kernel-parameters.rst). None where it is no list, or one that needs
+/// the last CPU, which is not known.
+pub(crate) fn cpu_list(text: &str, last: Option<CpuId>) -> Option<CpuSet> {
+    let number = |word: &str| match word {
+        "N" => last,
+        _ => word.parse().ok(),
+    };
+    let mut all = Vec::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (range, stride) = match part.split_once(':') {
+            Some((range, stride)) => (range, Some(stride)),
+            None => (part, None),
+        };
+        let (first, end) = match (range, range.split_once('-')) {
+            ("all" | "ALL" | "All", _) => (0, last?),
+            (_, Some((first, end))) => (number(first)?, number(end)?),
+            (_, None) => (number(range)?, number(range)?),
+        };
+        let (used, group) = match stride {
+            Some(stride) => stride.split_once('/')?,
+            None => ("1", "1"),
+        };
+        let (used, group): (CpuId, CpuId) = (used.parse().ok()?, group.parse().ok()?);
+        if first > end || group == 0 || used > group || end > MOST_CPUS {
+            return None;
+        }
+        all.extend((first..=end).filter(|cpu| (cpu - first) % group < used));
+    }
+    Some(all.into_iter().collect())
+}
+
+/// No kernel has more (`NR_CPUS`).
+const MOST_CPUS: CpuId = 8_192;
+
 /// Returns what is in brackets: `never` of `always madvise [never]`.
 pub(crate) fn chosen(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
@@ -228,6 +263,26 @@ mod tests {
             None,
             "CPU 1024"
         );
+    }
+
+    #[test]
+    fn a_list_of_the_command_line_may_have_strides_and_names() {
+        let list = |text| cpu_list(text, Some(7)).map(|cpus| cpus.to_string());
+        for (text, expected) in [
+            ("2-3,5", Some("2-3,5")),
+            ("6-N", Some("6-7")),
+            ("all", Some("0-7")),
+            ("0-7:1/2", Some("0,2,4,6")),
+            ("N,0-6:2/4", Some("0-1,4-5,7")),
+            ("", Some("")),
+            ("3-2", None),
+            ("0-7:1/0", None),
+            ("0-4000000000", None),
+            ("x", None),
+        ] {
+            assert_eq!(list(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(cpu_list("N", None), None);
     }
 
     #[test]

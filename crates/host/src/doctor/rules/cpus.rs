@@ -6,12 +6,12 @@
 use punctual_model::{CpuSet, Ordered as _, Severity};
 
 use super::super::case::{
-    Answer, Boot, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named,
-    not_applicable,
+    Answer, Boot, Case, Entry, Fix, NotKnown, Seen, evidence, fine, found, found_if, named,
+    not_applicable, unread,
 };
-use super::super::parse::{cpuset_files, status};
+use super::super::parse::{cpu_list, cpuset_files, status};
 use super::NOT_APART;
-use crate::machine::CPU;
+use crate::machine::{CPU, Unread};
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -227,14 +227,9 @@ fn nohz_full(case: &Case<'_>) -> Answer {
         return not_applicable(NOT_APART);
     }
     // Without the option the file is not there, and another rule says so.
-    let Some(seen) = case.text_if(&format!("{CPU}/nohz_full"))? else {
+    let Some(full) = full(case)? else {
         return not_applicable("the kernel cannot, see nohz-full-built");
     };
-    // Kernels print "(null)" where no CPU was named.
-    let full = case.parsed(&seen, |text| match text.trim() {
-        "(null)" => Some(CpuSet::default()),
-        list => list.parse::<CpuSet>().ok(),
-    })?;
     let open = case.cpus.without(&full.value);
     if open.is_empty() {
         return fine(
@@ -243,6 +238,19 @@ fn nohz_full(case: &Case<'_>) -> Answer {
         );
     }
     found(format!("not in nohz_full: {}", named(&open)), &full)
+}
+
+/// Returns the CPUs without a tick as the kernel has taken them; nothing where it cannot.
+fn full(case: &Case<'_>) -> Result<Option<Seen<CpuSet>>, NotKnown> {
+    let Some(seen) = case.text_if(&format!("{CPU}/nohz_full"))? else {
+        return Ok(None);
+    };
+    // Kernels print "(null)" where no CPU was named.
+    let full = case.parsed(&seen, |text| match text.trim() {
+        "(null)" => Some(CpuSet::default()),
+        list => list.parse::<CpuSet>().ok(),
+    })?;
+    Ok(Some(full))
 }
 
 fn rcu_nocbs(case: &Case<'_>) -> Answer {
@@ -254,27 +262,32 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
     if !config.has("RCU_NOCB_CPU") {
         return not_applicable("the kernel cannot, see rcu-nocb-built");
     }
-    if config.has("RCU_NOCB_CPU_DEFAULT_ALL") && boot.find("rcu_nocbs").is_none() {
+    let full = full(case)?;
+    let mut relieved = full
+        .as_ref()
+        .map_or_else(CpuSet::default, |seen| seen.value.clone());
+    let given = boot.find("rcu_nocbs");
+    if config.has("RCU_NOCB_CPU_DEFAULT_ALL") && given.is_none() && relieved.is_empty() {
         return fine(
             "callbacks are offloaded from all CPUs",
             vec![config.evidence("RCU_NOCB_CPU_DEFAULT_ALL")],
         );
     }
-    let given = |name: &str| match boot.find(name) {
-        Some((_, "all")) => case.online.clone(),
-        Some((_, list)) => list.parse().unwrap_or_default(),
-        None => CpuSet::default(),
+    let mut looked_at = match given {
+        Some(_) => boot.evidence(&["rcu_nocbs"]),
+        None => vec![Boot::without("rcu_nocbs=")],
     };
-    let (nocbs, full) = (given("rcu_nocbs"), given("nohz_full"));
-    let relieved: CpuSet = nocbs.iter().chain(full.iter()).collect();
-    let open = case.cpus.without(&relieved);
-    let mut looked_at = boot.evidence(&["rcu_nocbs", "nohz_full"]);
-    if looked_at.is_empty() {
-        looked_at.push(evidence(
-            "/proc/cmdline",
-            "neither rcu_nocbs= nor nohz_full=",
-        ));
+    if let Some((word, list)) = given {
+        let possible = case.value_if::<CpuSet>(&format!("{CPU}/possible"))?;
+        let last = possible.and_then(|possible| possible.value.iter().last());
+        let Some(nocbs) = cpu_list(list, last) else {
+            let odd = Unread::Odd(word.chars().take(40).collect());
+            return Err(NotKnown(vec![unread("/proc/cmdline", &odd)]));
+        };
+        relieved = relieved.iter().chain(nocbs.iter()).collect();
     }
+    looked_at.extend(full.map(|seen| seen.evidence()));
+    let open = case.cpus.without(&relieved);
     if open.is_empty() {
         return fine("RCU callbacks run on other CPUs", looked_at);
     }

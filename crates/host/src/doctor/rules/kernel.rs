@@ -322,5 +322,19 @@ fn efi_runtime(case: &Case<'_>) -> Answer {
     if config.has("EFI_DISABLE_RUNTIME") {
         return fine("EFI runtime services are off by configuration", looked_at);
     }
+    // Before there was the option.
+    if case
+        .machine
+        .version()
+        .is_some_and(|version| version < (5, 19))
+    {
+        let (is_rt, evidence) = real_time(case)?;
+        if is_rt {
+            return fine(
+                "PREEMPT_RT switches EFI runtime services off",
+                vec![booted.evidence(), evidence],
+            );
+        }
+    }
     found("the firmware's runtime services are on", looked_at)
 }
