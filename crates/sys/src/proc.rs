@@ -58,7 +58,7 @@ impl<'a> Stat<'a> {
 
 /// Reads a number from the `stat` of a process; none once it is gone.
 pub fn stat_number<T: FromStr>(sys: &SysRoot, pid: u32, number: usize) -> Option<T> {
-    let stat = sys.read(&format!("/proc/{pid}/stat")).ok()?;
+    let stat = sys.read_lossy(&format!("/proc/{pid}/stat")).ok()?;
     Stat::parse(&stat)?.number(number)
 }
 
@@ -75,7 +75,7 @@ pub fn named(sys: &SysRoot, name: &str) -> Vec<u32> {
         let is_own = *pid == own && sys.is_live();
         !is_own
             && sys
-                .read(&format!("/proc/{pid}/comm"))
+                .read_lossy(&format!("/proc/{pid}/comm"))
                 .is_ok_and(|comm| comm == name)
     };
     let mut named: Vec<u32> = numbers(sys, "/proc").filter(is_named).collect();

@@ -61,16 +61,34 @@ impl SysRoot {
     /// Fails as `open(2)` and `read(2)` do, on text that is not UTF-8, and on files longer than
     /// 64 MiB, which no file of the kernel that is text is.
     pub fn read(&self, path: &str) -> Result<String, SysError> {
+        let bytes = self.whole(path)?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let why = io::Error::new(io::ErrorKind::InvalidData, "not valid UTF-8");
+            SysError::new("read", &self.full(path), why)
+        })?;
+        Ok(without_newlines(text))
+    }
+
+    /// Reads `path` as [`SysRoot::read`] does, with U+FFFD for what is not UTF-8: the name of a thread is
+    /// whatever its program makes it, and is cut in the middle of a letter.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`SysRoot::read`] does, but not on text that is not UTF-8.
+    pub fn read_lossy(&self, path: &str) -> Result<String, SysError> {
+        let bytes = self.whole(path)?;
+        Ok(without_newlines(
+            String::from_utf8_lossy(&bytes).into_owned(),
+        ))
+    }
+
+    fn whole(&self, path: &str) -> Result<Vec<u8>, SysError> {
         let (bytes, more) = self.read_up_to(path, LONGEST)?;
-        let fault =
-            |kind, why: &str| SysError::new("read", &self.full(path), io::Error::new(kind, why));
         if more {
-            return Err(fault(io::ErrorKind::FileTooLarge, "longer than 64 MiB"));
+            let why = io::Error::new(io::ErrorKind::FileTooLarge, "longer than 64 MiB");
+            return Err(SysError::new("read", &self.full(path), why));
         }
-        let mut text = String::from_utf8(bytes)
-            .map_err(|_| fault(io::ErrorKind::InvalidData, "not valid UTF-8"))?;
-        text.truncate(text.trim_end_matches('\n').len());
-        Ok(text)
+        Ok(bytes)
     }
 
     /// Reads `path`, or `None` where the kernel lacks the file.
@@ -266,6 +284,11 @@ impl SysRoot {
     pub fn full(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
+}
+
+fn without_newlines(mut text: String) -> String {
+    text.truncate(text.trim_end_matches('\n').len());
+    text
 }
 
 /// A kernel file could not be read or written.

@@ -105,7 +105,7 @@ pub fn judge_thread(sys: &SysRoot, tid: i32) -> Vec<Verdict> {
 
 /// Judges a process, or of it the thread `only`.
 fn judged(sys: &SysRoot, pid: u32, only: Option<u32>) -> Result<JudgedProcess, NoProcess> {
-    let Ok(text) = sys.read(&format!("/proc/{pid}/status")) else {
+    let Ok(text) = sys.read_lossy(&format!("/proc/{pid}/status")) else {
         return Err(NoProcess::Missing(pid));
     };
     // The number may be that of any of its threads.
@@ -161,7 +161,7 @@ struct Thread {
 impl Thread {
     fn read(sys: &SysRoot, pid: u32, tid: u32) -> Option<Self> {
         let dir = format!("/proc/{pid}/task/{tid}");
-        let text = sys.read(&format!("{dir}/stat")).ok()?;
+        let text = sys.read_lossy(&format!("{dir}/stat")).ok()?;
         let stat = Stat::parse(&text)?;
         let (nice, priority): (i32, u32) = (stat.number(19)?, stat.number(40)?);
         // include/uapi/linux/sched.h
@@ -176,7 +176,7 @@ impl Thread {
             7 => "SCHED_EXT".to_owned(),
             other => format!("policy {other}"),
         };
-        let text = sys.read(&format!("{dir}/status")).ok()?;
+        let text = sys.read_lossy(&format!("{dir}/status")).ok()?;
         let cpus = status(&text, "Cpus_allowed_list").and_then(|list| list.parse().ok());
         Some(Self {
             of: JudgedThread {
@@ -229,7 +229,7 @@ impl Subject<'_> {
     }
 
     fn read(&self, path: &str) -> Result<String, NotKnown> {
-        let text = self.sys.read(path);
+        let text = self.sys.read_lossy(path);
         text.map_err(|err| NotKnown(vec![case::unread(path, &Unread::from(&err))]))
     }
 

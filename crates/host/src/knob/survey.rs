@@ -307,7 +307,7 @@ fn tuners(sys: &SysRoot) -> Vec<String> {
     let processes = names.iter().filter(|n| n.parse::<u32>().is_ok());
     let mut found: Vec<String> = processes
         .filter_map(|process| {
-            let stat = sys.read(&format!("/proc/{process}/stat")).ok()?;
+            let stat = sys.read_lossy(&format!("/proc/{process}/stat")).ok()?;
             Some(Stat::parse(&stat)?.name.to_owned())
         })
         // The kernel keeps 15 characters.

@@ -68,7 +68,7 @@ pub fn list(sys: &SysRoot) -> Vec<Thread> {
 /// asked for yet.
 pub fn read(sys: &SysRoot, tid: i32) -> Option<Thread> {
     // A thread is found under its own number too, though it is not listed there.
-    let status = sys.read(&format!("/proc/{tid}/status")).ok()?;
+    let status = sys.read_lossy(&format!("/proc/{tid}/status")).ok()?;
     if field(&status, "State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
         return None;
     }
@@ -78,8 +78,8 @@ pub fn read(sys: &SysRoot, tid: i32) -> Option<Thread> {
 
 fn read_in(sys: &SysRoot, process: i32, tid: i32) -> Option<Thread> {
     let task = format!("/proc/{process}/task/{tid}");
-    let stat = sys.read(&format!("{task}/stat")).ok()?;
-    let status = sys.read(&format!("{task}/status")).ok()?;
+    let stat = sys.read_lossy(&format!("{task}/stat")).ok()?;
+    let status = sys.read_lossy(&format!("{task}/status")).ok()?;
     parse(process, tid, &stat, &status)
 }
 
@@ -175,6 +175,28 @@ mod tests {
         assert_eq!(thread.cpus.to_string(), "0-3");
         assert_eq!((thread.parent, thread.last_cpu), (1, 2));
         assert!(thread.runnable && !thread.kernel && !thread.fixed);
+    }
+
+    #[test]
+    fn a_thread_whose_name_is_cut_in_a_letter_is_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let task = dir.path().join("proc/7/task/7");
+        std::fs::create_dir_all(&task).unwrap();
+        // The first byte of two.
+        let cut = |text: String| {
+            let bytes = text.into_bytes().into_iter();
+            let bytes = bytes.map(|byte| if byte == b'?' { 0xc3 } else { byte });
+            bytes.collect::<Vec<u8>>()
+        };
+        let status = cut(STATUS.replace("Name:\tx", "Name:\ta?"));
+        std::fs::write(task.join("stat"), cut(stat("a?", 0, "0"))).unwrap();
+        std::fs::write(task.join("status"), &status).unwrap();
+        std::fs::write(dir.path().join("proc/7/status"), status).unwrap();
+        let sys = SysRoot::at(dir.path());
+        let all = list(&sys);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].id.name, "a\u{fffd}");
+        assert_eq!(read(&sys, 7).unwrap(), all[0]);
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Strays {
         let runs = |pid: u32| {
             let task = format!("/proc/{pid}/task");
             let state = |tid: u32| {
-                let stat = sys.read(&format!("{task}/{tid}/stat")).ok()?;
+                let stat = sys.read_lossy(&format!("{task}/{tid}/stat")).ok()?;
                 Stat::parse(&stat)?.number(STATE)
             };
             numbers(sys, &task).any(|tid| state(tid).is_some_and(|of: char| !"TtZX".contains(of)))

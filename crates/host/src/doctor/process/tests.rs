@@ -345,6 +345,31 @@ fn a_name_a_thread_and_a_process_lead_to_the_same() {
 }
 
 #[test]
+fn a_process_whose_name_is_cut_in_a_letter_is_judged() {
+    let (dir, sys) = with(&[]);
+    for name in ["status", "stat", "comm", "task/70/stat", "task/70/status"] {
+        let path = dir.path().join("proc/70").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut bytes = text.replace("loop", "loo?").into_bytes();
+        let last = bytes.iter().position(|byte| *byte == b'?').unwrap();
+        bytes[last] = 0xc3;
+        std::fs::write(path, bytes).unwrap();
+    }
+    let judged = Processes::Pid(70)
+        .judge(&sys, crate::inspect(&sys))
+        .unwrap();
+    let process = &judged.processes[0];
+    assert_eq!(process.name, "loo\u{fffd}");
+    assert_eq!(process.threads.len(), 2);
+    assert!(
+        process
+            .verdicts
+            .iter()
+            .all(|verdict| verdict.outcome != Unknown)
+    );
+}
+
+#[test]
 fn rules_have_names_of_their_own() {
     let mut ids: Vec<String> = process_rules()
         .into_iter()
