@@ -89,6 +89,7 @@ const FILES: &[&str] = &[
     "/sys/class/dmi/id/sys_vendor",
     "/sys/class/net/*/queues/*/rps_cpus",
     "/sys/class/power_supply/*/online",
+    "/sys/class/power_supply/*/scope",
     "/sys/class/power_supply/*/type",
     "/sys/class/thermal/*/cur_state",
     "/sys/class/thermal/*/type",

@@ -143,7 +143,11 @@ impl Planner<'_> {
                 bound.to_string()
             }
             (Value::Above(limit), Some((latency_us, _))) => {
-                u8::from(latency_us > limit.get() / 1_000).to_string()
+                // Another state may be disabled for a reason of its own.
+                if latency_us <= limit.get() / 1_000 {
+                    return Ok(None);
+                }
+                "1".to_owned()
             }
             (Value::Least | Value::Greatest | Value::Above(_), None) => {
                 return no_such("the kernel does not report its limits".to_owned());

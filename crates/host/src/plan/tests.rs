@@ -137,6 +137,22 @@ fn the_tuning_of_raju_takes_the_sibling_offline_last() {
 }
 
 #[test]
+fn an_idle_state_that_someone_disabled_stays_disabled() {
+    let state = |number: u32, name: &str| format!("{CPU}/cpu1/cpuidle/state{number}/{name}");
+    let files = [
+        (state(1, "latency"), "2".to_owned()),
+        (state(1, "disable"), "1".to_owned()),
+        (state(2, "latency"), "133".to_owned()),
+        (state(2, "disable"), "0".to_owned()),
+    ];
+    let (_dir, survey) = desktop(&borrowed(&files));
+    let wanted = profile("\"cpuidle.disable\" = \"above 10us\"");
+    let plan = made(&wanted, &survey, "");
+    assert_eq!(lines(&plan), ["cpuidle.disable@1/state2 0 -> 1"]);
+    assert_eq!(plan.satisfied, 1);
+}
+
+#[test]
 fn isolation_keeps_what_interrupts_and_threads_had_of_the_other_cpus() {
     let (_dir, survey) = desktop(&[]);
     let wants = "\"irq.affinity\" = \"housekeeping\"\nthreads.affinity = \"housekeeping\"\n\

@@ -272,6 +272,27 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "on-battery",
             Fine,
         ),
+        // A desktop with a port for charging, and a mouse.
+        (
+            "desktop-i7-4770k",
+            None,
+            "/sys/class/power_supply/ucsi-source-psy-USBC000:001/type: USB\n\
+             /sys/class/power_supply/ucsi-source-psy-USBC000:001/online: 0\n\
+             /sys/class/power_supply/hidpp_battery_0/type: Battery\n\
+             /sys/class/power_supply/hidpp_battery_0/scope: Device",
+            "on-battery",
+            NotApplicable,
+        ),
+        (
+            "desktop-i7-4770k",
+            None,
+            "/sys/class/power_supply/ucsi-source-psy-USBC000:001/type: USB\n\
+             /sys/class/power_supply/ucsi-source-psy-USBC000:001/online: 0\n\
+             /sys/class/power_supply/BAT0/type: Battery\n\
+             /sys/class/power_supply/BAT0/scope: System",
+            "on-battery",
+            Found,
+        ),
         (
             "laptop-all-wrong",
             None,

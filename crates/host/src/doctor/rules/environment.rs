@@ -324,10 +324,23 @@ fn machine_check_poll(case: &Case<'_>) -> Answer {
 }
 
 fn on_battery(case: &Case<'_>) -> Answer {
-    let dir = "/sys/class/power_supply/";
+    let types = case.files("/sys/class/power_supply/", "/type")?;
+    // That of a mouse is none of the machine's, and a port for charging may be there without any.
+    let is_own = |path: &str| {
+        let scope = path
+            .strip_suffix("/type")
+            .map(|base| format!("{base}/scope"));
+        let scope = scope.and_then(|path| case.text_if(&path).ok().flatten());
+        scope.is_none_or(|scope| scope.value.trim() != "Device")
+    };
+    if !types
+        .iter()
+        .any(|seen| seen.value == "Battery" && is_own(&seen.path))
+    {
+        return not_applicable("there is no battery");
+    }
     let mains = |seen: &str| matches!(seen, "Mains" | "USB");
-    let supplies: Vec<_> = case
-        .files(dir, "/type")?
+    let supplies: Vec<_> = types
         .into_iter()
         .filter(|seen| mains(seen.value))
         .filter_map(|seen| {
@@ -339,9 +352,7 @@ fn on_battery(case: &Case<'_>) -> Answer {
         })
         .collect();
     if supplies.is_empty() {
-        return not_applicable(
-            "there is no battery, or no power supply that reports whether it is plugged in",
-        );
+        return not_applicable("no power supply reports whether it is plugged in");
     }
     let looked_at: Vec<_> = supplies.iter().map(|seen| seen.evidence()).collect();
     if supplies.iter().any(|seen| seen.value > 0) {
