@@ -265,6 +265,9 @@ impl Tuner {
             Err(SessionError::Record(err)) if id.is_none() => {
                 return self.without_record(*err).map(Some);
             }
+            Err(SessionError::Journal(err @ JournalError::Damaged { .. })) if id.is_none() => {
+                return self.without_journal(&err);
+            }
             Err(err) => return Err(err),
         };
         if id.is_some_and(|id| id != journal.session().id) {

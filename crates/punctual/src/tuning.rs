@@ -198,10 +198,11 @@ impl From<SessionError> for CliError {
             SessionError::Record(err) if is_denied(err) => {
                 (Exit::Unsupported, Some("run it with sudo"))
             }
-            SessionError::Record(_) => (
+            SessionError::Record(_)
+            | SessionError::Journal(punctual_host::journal::JournalError::Damaged { .. }) => (
                 Exit::Failed,
                 Some(
-                    "the changes are unknown; `punctual tune revert` moves a damaged record aside, \
+                    "the changes are unknown; `punctual tune revert` moves what is damaged aside, \
                      and a reboot restores every setting",
                 ),
             ),

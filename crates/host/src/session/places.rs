@@ -14,7 +14,7 @@
 //! | is of this boot | is of the same session | whichever knows more; what is noted goes to both |
 //! | is of this boot | gone, damaged, or none | the record, with the journal in the directory that it names |
 //! | is of this boot | another session of this boot | the session that began later: undoing goes backwards |
-//! | gone, or of another boot | | the journal here |
+//! | gone, or of another boot | | the journal here; if it is damaged, nothing is known: an error |
 //! | cannot be read | of this boot | the journal here, with a remark |
 //! | cannot be read | none | nothing is known: an error |
 
@@ -193,22 +193,36 @@ impl Tuner {
         let Some(dir) = self.record().ok().flatten().filter(|_| damaged) else {
             return Err(SessionError::Record(Box::new(err)));
         };
-        set_aside(&dir)?;
-        Ok(TuningReport {
-            format: TUNING_FORMAT.to_owned(),
-            action: TuningAction::Revert,
-            session: None,
-            steps: Vec::new(),
-            held: Vec::new(),
-            complete: false,
-            remarks: vec![format!(
-                "{}: the changes are unknown, and nothing was written; the record is kept as \
-                 {}/journal.damaged; a reboot restores every setting",
-                whole(&err),
-                dir.path().display()
-            )],
-        })
+        unknown(&err, "record", &dir)
     }
+
+    /// Reverts where the journal here cannot be read, and no record knows its session: moves it out of the way.
+    pub(super) fn without_journal(
+        &self,
+        err: &JournalError,
+    ) -> Result<Option<TuningReport>, SessionError> {
+        let dir = PrivateDir::open(&self.dir)?;
+        dir.map(|dir| unknown(err, "journal", &dir)).transpose()
+    }
+}
+
+/// Moves what cannot be read out of the way, and reports that.
+fn unknown(err: &dyn Error, what: &str, dir: &PrivateDir) -> Result<TuningReport, SessionError> {
+    set_aside(dir)?;
+    Ok(TuningReport {
+        format: TUNING_FORMAT.to_owned(),
+        action: TuningAction::Revert,
+        session: None,
+        steps: Vec::new(),
+        held: Vec::new(),
+        complete: false,
+        remarks: vec![format!(
+            "{}: the changes are unknown, and nothing was written; the {what} is kept as \
+             {}/journal.damaged; a reboot restores every setting",
+            whole(err),
+            dir.path().display()
+        )],
+    })
 }
 
 fn session(journal: Journal) -> Found {

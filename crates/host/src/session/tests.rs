@@ -393,6 +393,37 @@ fn a_record_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
 }
 
 #[test]
+fn a_journal_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
+    for reboot in [true, false] {
+        let mut bench = Bench::new();
+        bench.apply().keep();
+        fs::write(bench.journal(), "garbage\n").unwrap();
+        if reboot {
+            bench.boot();
+        } else {
+            fs::remove_dir_all(bench.record()).unwrap();
+        }
+        let damaged =
+            |err: &SessionError| matches!(err, SessionError::Journal(JournalError::Damaged { .. }));
+        assert!(damaged(&bench.tuner.left().unwrap_err()));
+        assert!(damaged(&bench.begin().unwrap_err()));
+        // A keeper reverts its own session alone.
+        let of_a_keeper = bench.tuner.revert(Some("id-1"), Duration::ZERO);
+        assert!(damaged(&of_a_keeper.unwrap_err()));
+        let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+        assert!(
+            !report.complete && report.remarks[0].contains("unknown"),
+            "{report:#?}"
+        );
+        assert_eq!(bench.value("swappiness"), "10", "nothing is guessed");
+        let aside = bench.dir.path().join("state/journal.damaged");
+        assert_eq!(fs::read(aside).unwrap(), b"garbage\n");
+        assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+        bench.begin().unwrap();
+    }
+}
+
+#[test]
 fn a_record_is_not_led_by_links_and_not_trusted_where_others_may_write() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     type Spoil = fn(&Bench, &Path);

@@ -349,7 +349,7 @@ fn a_process_whose_name_is_cut_in_a_letter_is_judged() {
     let (dir, sys) = with(&[]);
     for name in ["status", "stat", "comm", "task/70/stat", "task/70/status"] {
         let path = dir.path().join("proc/70").join(name);
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = sys.read(&format!("/proc/70/{name}")).unwrap();
         let mut bytes = text.replace("loop", "loo?").into_bytes();
         let last = bytes.iter().position(|byte| *byte == b'?').unwrap();
         bytes[last] = 0xc3;
