@@ -10,11 +10,17 @@ use punctual_model::ConflictingCommit;
 
 use crate::tool::{Answer, Long, ToolError, ask, command, run};
 
-/// Set for every command: no hooks of the repository, no signatures, no advice, resolutions are kept and used.
-const SETTINGS: [&str; 6] = [
+/// Set for every command, whatever the user and the repository say: no hooks, no signatures, no advice, resolutions
+/// are kept and used, and a rebase moves no branch but its own.
+const SETTINGS: [&str; 11] = [
     "core.hooksPath=/dev/null",
     "commit.gpgSign=false",
+    "log.showSignature=false",
     "advice.mergeConflict=false",
+    "rebase.updateRefs=false",
+    "rebase.rebaseMerges=false",
+    "rebase.autoStash=false",
+    "rebase.autoSquash=false",
     "rerere.enabled=true",
     "rerere.autoUpdate=true",
     "core.quotePath=false",
@@ -95,8 +101,13 @@ impl Git {
 
     /// Returns a commit with the first line of its message.
     pub(crate) fn described(&self, id: &str) -> Result<ConflictingCommit, ToolError> {
-        let line = self.say(&["log", "-1", "--format=%H%x09%s", id])?;
-        Ok(described(&line))
+        Ok(described(&self.of_commit(id, "%H%x09%s")?))
+    }
+
+    /// Returns what a commit says of itself, in a format of git-log(1).
+    pub(crate) fn of_commit(&self, id: &str, format: &str) -> Result<String, ToolError> {
+        let format = format!("--format={format}");
+        self.say(&["show", "-s", "--no-show-signature", &format, id])
     }
 
     /// Returns where a file of git's own is.

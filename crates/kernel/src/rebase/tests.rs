@@ -92,6 +92,12 @@ impl Vendor {
         }
     }
 
+    fn set(&self, settings: &[(&str, &str)]) {
+        for (name, value) in settings {
+            self.git().say(&["config", name, value]).unwrap();
+        }
+    }
+
     fn resolve(&self) {
         let text = "1\nvendor on rt\n3\n4\n5\n6\n7\n8\n";
         fs::write(self.worktree().join("sched.c"), text).unwrap();
@@ -166,6 +172,56 @@ fn what_was_resolved_once_is_resolved_again() {
         .map(|tree| vendor.git().say(&["rev-parse", tree]).unwrap());
     assert_eq!(one, two);
     assert_eq!(vendor.state(), before);
+}
+
+#[test]
+fn settings_of_the_user_move_no_branch_of_the_vendor() {
+    let vendor = Vendor::new();
+    vendor.set(&[
+        ("rebase.updateRefs", "true"),
+        ("rebase.rebaseMerges", "true"),
+        ("rebase.autoStash", "true"),
+        ("log.showSignature", "true"),
+    ]);
+    // git moves no branch that is checked out.
+    let git = vendor.git();
+    git.say(&["checkout", "--quiet", "--detach"]).unwrap();
+    let before = git.commit("refs/heads/vendor").unwrap();
+    start(&vendor.tree(), &vendor.order()).unwrap();
+    vendor.resolve();
+    let done = resume(&vendor.tree()).unwrap();
+    assert_eq!(done.state, RebaseState::Complete);
+    assert_eq!(git.commit("refs/heads/vendor").unwrap(), before);
+}
+
+#[test]
+fn a_signed_commit_is_described_by_its_id() {
+    let vendor = Vendor::new();
+    let git = vendor.git();
+    let text = git.say(&["cat-file", "commit", "HEAD"]).unwrap();
+    let signed = text.replacen(
+        "\n\n",
+        "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n",
+        1,
+    );
+    let file = vendor.dir.path().join("signed");
+    fs::write(&file, signed + "\n").unwrap();
+    let file = file.to_string_lossy().into_owned();
+    let id = git.say(&["hash-object", "-t", "commit", "-w", &file]);
+    let id = id.unwrap();
+    git.say(&["update-ref", "refs/heads/vendor", &id]).unwrap();
+    vendor.set(&[("log.showSignature", "true")]);
+    let found = git.described("HEAD").unwrap();
+    assert_eq!((found.id, found.subject), (id, "board: more".to_owned()));
+    fs::write(
+        vendor.tree().join("Makefile"),
+        "VERSION = 6\nPATCHLEVEL = 1\n",
+    )
+    .unwrap();
+    fs::write(vendor.tree().join("Kconfig"), "").unwrap();
+    let committed = git.of_commit("HEAD", "%ct").unwrap();
+    let tree = crate::source::Tree::open(&vendor.tree()).unwrap();
+    assert_eq!(tree.seconds().to_string(), committed);
 }
 
 #[test]

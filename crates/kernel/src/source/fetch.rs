@@ -18,7 +18,8 @@ use super::error::FetchError;
 use super::kernel_store::{KernelStore, StoredKind, make_private};
 use super::tree::Tree;
 use super::wanted::WantedSource;
-use crate::tool::{Long, ToolError, command, run};
+use crate::git::Git;
+use crate::tool::{Long, ToolError};
 use crate::unpack::{Links, Packed, unpack};
 
 /// No tarball is longer: those of Linux have some 150 MB.
@@ -326,18 +327,11 @@ fn below_first(name: &Path) -> Option<PathBuf> {
 }
 
 fn commit(tree: &Path) -> Option<String> {
-    let answer = run(command("git")
-        .arg("-C")
-        .arg(tree)
-        .args(["rev-parse", "HEAD"]))
-    .ok()?;
-    let own = run(command("git")
-        .arg("-C")
-        .arg(tree)
-        .args(["rev-parse", "--show-prefix"]))
-    .ok()?;
+    let git = Git::at(tree);
+    let prefix = git.say(&["rev-parse", "--show-prefix"]).ok()?;
+    let commit = git.commit("HEAD").ok()?;
     // A tree below another repository is none of its own.
-    own.text().is_empty().then(|| answer.text())
+    commit.filter(|_| prefix.is_empty())
 }
 
 #[cfg(test)]
@@ -371,13 +365,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         tree(&dir.path().join("linux-6.12.9"));
         let tarball = dir.path().join("linux-6.12.9.tar.gz");
-        let mut tar = command("tar");
+        let mut tar = crate::tool::command("tar");
         tar.arg("-C")
             .arg(dir.path())
             .arg("-czf")
             .arg(&tarball)
             .arg("linux-6.12.9");
-        run(&mut tar).unwrap();
+        crate::tool::run(&mut tar).unwrap();
         let word = tarball.display().to_string();
         let stock = KernelStore::at(dir.path().join("store"));
         let wrong = Options {

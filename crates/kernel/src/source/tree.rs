@@ -10,7 +10,8 @@ use std::time::SystemTime;
 
 use crate::boot::Architecture;
 use crate::file::{open_regular, read_head};
-use crate::tool::{ToolError, command, has, run};
+use crate::git::Git;
+use crate::tool::{ToolError, has};
 
 /// Where in a Makefile its version is: that of 6.12 has it in its first 200 bytes.
 const HEAD: u64 = 64 << 10;
@@ -164,16 +165,9 @@ impl Tree {
     /// Returns the time that builds bear in place of the clock, in seconds since 1970: that of the commit, else of
     /// the Makefile, whose time a tarball and a package bring along.
     pub fn seconds(&self) -> u64 {
-        let mut git = command("git");
-        git.arg("-C")
-            .arg(&self.path)
-            .args(["log", "-1", "--format=%ct"]);
         let own = self.path.join(".git").exists();
-        if own
-            && let Some(seconds) = run(&mut git)
-                .ok()
-                .and_then(|answer| answer.text().parse().ok())
-        {
+        let committed = || Git::at(&self.path).of_commit("HEAD", "%ct").ok();
+        if own && let Some(seconds) = committed().and_then(|text| text.parse().ok()) {
             return seconds;
         }
         let modified = fs::metadata(self.path.join("Makefile")).and_then(|meta| meta.modified());
