@@ -75,9 +75,20 @@ pub enum RebaseError {
     /// The new branch is there.
     #[error("a branch {0} already exists")]
     BranchThere(String),
+    /// Something is where the worktree is to be.
+    #[error("a worktree or file {} already exists", .0.display())]
+    WorktreeThere(PathBuf),
     /// None is under way.
     #[error("no rebase is in progress in {}", .0.display())]
     None(PathBuf),
+    /// It ended without a result.
+    #[error("the rebase of {vendor} in {} never began, or was given up", worktree.display())]
+    GivenUp {
+        /// The vendor's branch.
+        vendor: String,
+        /// Where it was.
+        worktree: PathBuf,
+    },
     /// A file.
     #[error(transparent)]
     File(#[from] PathError),
@@ -107,7 +118,7 @@ struct Kept {
 ///
 /// # Errors
 ///
-/// Fails where one is under way, a name is not known or the new branch is there, and when git fails.
+/// Fails where one is under way, a name is not known or the new branch or the worktree is there, and when git fails.
 pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
     let git = Git::at(tree);
     if let Some(kept) = read(&git)? {
@@ -159,46 +170,50 @@ pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
             .map_err(PathError::at("find", &order.worktree))?,
         commits: count.parse().unwrap_or(0),
     };
-    let path = kept.worktree.to_string_lossy().into_owned();
-    git.say(&[
-        "worktree",
-        "add",
-        "--quiet",
-        "-b",
-        &kept.branch,
-        &path,
-        &vendor_id,
-    ])?;
+    if kept.worktree.exists() || is_listed(&git, &kept.worktree)? {
+        return Err(RebaseError::WorktreeThere(kept.worktree));
+    }
+    // Before there is anything: whatever ends this program, `abort` finds what there is.
     write(&git, &kept)?;
-    go(
-        &git,
-        &kept,
-        &[
-            "rebase",
-            "--empty=drop",
-            "--onto",
-            &kept.onto_id,
-            &kept.base,
-        ],
-    )
+    let begun = begin(&git, &kept, &vendor_id);
+    if begun.is_err() && !worktree(&git, &kept)?.is_some_and(|at| under_way(&at).unwrap_or(true)) {
+        remove(&git, &kept)?;
+    }
+    begun
+}
+
+fn begin(git: &Git, kept: &Kept, vendor_id: &str) -> Result<RebaseReport, RebaseError> {
+    let path = kept.worktree.to_string_lossy().into_owned();
+    let add = ["worktree", "add", "--quiet", "-b", &kept.branch, &path];
+    git.say(&[&add[..], &[vendor_id]].concat())?;
+    let onto = [
+        "rebase",
+        "--empty=drop",
+        "--onto",
+        &kept.onto_id,
+        &kept.base,
+    ];
+    go(git, kept, &onto)
 }
 
 /// Goes on with a rebase whose conflicts were resolved. Files without conflict markers count as resolved.
 ///
 /// # Errors
 ///
-/// Fails where none is under way, and when git fails. That conflicts are left is in the report.
+/// Fails where none is under way or it was given up, and when git fails. That conflicts are left is in the report.
 pub fn resume(tree: &Path) -> Result<RebaseReport, RebaseError> {
     let git = Git::at(tree);
     let kept = read(&git)?.ok_or_else(|| RebaseError::None(tree.to_owned()))?;
-    let worktree = Git::at(&kept.worktree);
+    let Some(worktree) = in_progress(&git, &kept)? else {
+        return report(&git, &kept, Vec::new());
+    };
     for file in unmerged(&worktree)? {
         let path = kept.worktree.join(&file);
         if !has_markers(&path) {
             worktree.say(&["add", "--all", "--", &file])?;
         }
     }
-    if !unmerged(&worktree)?.is_empty() || !under_way(&worktree)? {
+    if !unmerged(&worktree)?.is_empty() {
         return report(&git, &kept, Vec::new());
     }
     go(&git, &kept, &["rebase", "--continue"])
@@ -214,25 +229,30 @@ pub fn abort(tree: &Path) -> Result<RebaseReport, RebaseError> {
     let kept = read(&git)?.ok_or_else(|| RebaseError::None(tree.to_owned()))?;
     let mut last = empty(&git, &kept);
     last.state = RebaseState::Aborted;
-    let worktree = Git::at(&kept.worktree);
-    if kept.worktree.exists() {
-        if under_way(&worktree)? {
-            worktree.say(&["rebase", "--abort"])?;
-        }
+    remove(&git, &kept)?;
+    Ok(last)
+}
+
+/// Removes the worktree, the branch and the note, and passes over what is gone already.
+fn remove(git: &Git, kept: &Kept) -> Result<(), RebaseError> {
+    if is_listed(git, &kept.worktree)? {
         let path = kept.worktree.to_string_lossy().into_owned();
-        git.say(&["worktree", "remove", "--force", &path])?;
+        // Twice, since git locks a worktree while it makes it.
+        git.say(&["worktree", "remove", "--force", "--force", &path])?;
     }
     git.say(&["worktree", "prune"])?;
-    git.say(&["branch", "--quiet", "-D", &kept.branch])?;
-    forget(&git)?;
-    Ok(last)
+    let branch = format!("refs/heads/{}", kept.branch);
+    if git.commit(&branch)?.is_some() {
+        git.say(&["branch", "--quiet", "-D", &kept.branch])?;
+    }
+    forget(git)
 }
 
 /// Says how far a rebase is.
 ///
 /// # Errors
 ///
-/// As [`abort`].
+/// As [`resume`].
 pub fn status(tree: &Path) -> Result<RebaseReport, RebaseError> {
     let git = Git::at(tree);
     let kept = read(&git)?.ok_or_else(|| RebaseError::None(tree.to_owned()))?;
@@ -284,14 +304,19 @@ fn report(
     kept: &Kept,
     resolved_before: Vec<String>,
 ) -> Result<RebaseReport, RebaseError> {
-    let worktree = Git::at(&kept.worktree);
     let mut report = empty(git, kept);
     report.resolved_before = resolved_before;
-    if !under_way(&worktree)? {
+    let Some(worktree) = in_progress(git, kept)? else {
+        if !is_complete(git, kept)? {
+            return Err(RebaseError::GivenUp {
+                vendor: kept.vendor.clone(),
+                worktree: kept.worktree.clone(),
+            });
+        }
         report.done = kept.commits;
         forget(git)?;
         return Ok(report);
-    }
+    };
     report.state = RebaseState::Stopped;
     // The one that stopped it is not dealt with.
     report.done = position(&worktree)?.saturating_sub(1);
@@ -326,6 +351,45 @@ fn empty(git: &Git, kept: &Kept) -> RebaseReport {
         conflicts: Vec::new(),
         resolved_before: Vec::new(),
     }
+}
+
+/// Returns the worktree, unless somebody removed it.
+fn worktree(git: &Git, kept: &Kept) -> Result<Option<Git>, RebaseError> {
+    let there = kept.worktree.is_dir() && is_listed(git, &kept.worktree)?;
+    Ok(there.then(|| Git::at(&kept.worktree)))
+}
+
+/// Returns the worktree if git has a rebase in progress there.
+fn in_progress(git: &Git, kept: &Kept) -> Result<Option<Git>, RebaseError> {
+    match worktree(git, kept)? {
+        Some(worktree) if under_way(&worktree)? => Ok(Some(worktree)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the new branch is what the worktree has, on top of the branch that it was to be put on.
+fn is_complete(git: &Git, kept: &Kept) -> Result<bool, RebaseError> {
+    let Some(worktree) = worktree(git, kept)? else {
+        return Ok(false);
+    };
+    let branch = format!("refs/heads/{}", kept.branch);
+    let head = worktree.try_it(&["symbolic-ref", "--quiet", "HEAD"])?;
+    let on_top = git.try_it(&["merge-base", "--is-ancestor", &kept.onto_id, &branch])?;
+    Ok(head.text() == branch && on_top.status.success())
+}
+
+/// Whether git knows a worktree there, even if its directory is gone.
+fn is_listed(git: &Git, path: &Path) -> Result<bool, RebaseError> {
+    let name = path.file_name().unwrap_or_default();
+    // As git writes it: without links above it.
+    let above = path.parent().map(fs::canonicalize).and_then(Result::ok);
+    let real = match fs::canonicalize(path) {
+        Ok(real) => real,
+        Err(_) => above.map_or_else(|| path.to_owned(), |above| above.join(name)),
+    };
+    let line = format!("worktree {}", real.display());
+    let listed = git.say(&["worktree", "list", "--porcelain"])?;
+    Ok(listed.lines().any(|found| found == line))
 }
 
 fn under_way(worktree: &Git) -> Result<bool, RebaseError> {

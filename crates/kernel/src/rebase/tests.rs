@@ -252,6 +252,65 @@ fn giving_up_leaves_nothing_behind() {
 }
 
 #[test]
+fn what_was_given_up_behind_our_back_is_not_complete() {
+    for how in ["--abort", "--quit"] {
+        let vendor = Vendor::new();
+        let before = vendor.state();
+        start(&vendor.tree(), &vendor.order()).unwrap();
+        let worktree = Git::at(&vendor.worktree());
+        worktree.say(&["rebase", how]).unwrap();
+        for result in [status(&vendor.tree()), resume(&vendor.tree())] {
+            let err = result.unwrap_err();
+            assert!(matches!(err, RebaseError::GivenUp { .. }), "{how}: {err:?}");
+        }
+        abort(&vendor.tree()).unwrap();
+        assert_eq!(vendor.state(), before);
+    }
+}
+
+#[test]
+fn what_is_gone_already_does_not_keep_it_from_being_given_up() {
+    let vendor = Vendor::new();
+    start(&vendor.tree(), &vendor.order()).unwrap();
+    fs::remove_dir_all(vendor.worktree()).unwrap();
+    let err = status(&vendor.tree()).unwrap_err();
+    assert!(matches!(err, RebaseError::GivenUp { .. }), "{err:?}");
+    let git = vendor.git();
+    git.say(&["worktree", "prune"]).unwrap();
+    git.say(&["branch", "-D", "vendor-rt"]).unwrap();
+    // Somebody else's, of the same name.
+    fs::create_dir(vendor.worktree()).unwrap();
+    abort(&vendor.tree()).unwrap();
+    assert!(vendor.worktree().exists());
+    fs::remove_dir(vendor.worktree()).unwrap();
+    start(&vendor.tree(), &vendor.order()).unwrap();
+}
+
+#[test]
+fn what_git_refuses_to_begin_leaves_nothing_behind() {
+    let vendor = Vendor::new();
+    let git = vendor.git();
+    // What git cannot put its files into.
+    let order = Order {
+        worktree: vendor.tree().join("sched.c/below"),
+        ..vendor.order()
+    };
+    start(&vendor.tree(), &order).unwrap_err();
+    assert_eq!(git.commit("vendor-rt").unwrap(), None);
+    let err = status(&vendor.tree()).unwrap_err();
+    assert!(matches!(err, RebaseError::None(_)), "{err:?}");
+    let err = start(
+        &vendor.tree(),
+        &Order {
+            worktree: vendor.tree(),
+            ..vendor.order()
+        },
+    );
+    let err = err.unwrap_err();
+    assert!(matches!(err, RebaseError::WorktreeThere(_)), "{err:?}");
+}
+
+#[test]
 fn names_that_are_not_there_are_named() {
     let vendor = Vendor::new();
     for (order, what) in [

@@ -35,6 +35,10 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, 
                 Some("continue with --continue, or give up with --abort")
             }
             RebaseError::BranchThere(_) => Some("give the new one a different name with --branch"),
+            RebaseError::WorktreeThere(_) => Some("give another directory with --worktree"),
+            RebaseError::GivenUp { .. } => {
+                Some("--abort removes what is left of it; then begin again")
+            }
             RebaseError::Apart { .. } => Some("say where the vendor's work starts with --base"),
             _ => None,
         };
