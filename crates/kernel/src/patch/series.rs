@@ -8,9 +8,11 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use punctual_sys::PathError;
+use sha2::{Digest as _, Sha256};
 
 use super::diff::Patch;
 use super::error::SeriesError;
+use crate::config::hex;
 use crate::file::{read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 use punctual_model::{Gathered as _, Ordered as _};
@@ -82,6 +84,17 @@ impl Series {
         };
         series.inside()?;
         Ok(series)
+    }
+
+    /// Returns the SHA-256 of its patches in their order, in hexadecimal digits.
+    pub fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        for Patch { name, text, strip } in &self.patches {
+            // Lengths, so that nothing moves from one patch to the next unseen.
+            hash.update(format!("{name} -p{strip} {}\n", text.len()));
+            hash.update(text);
+        }
+        hex(&hash.finalize())
     }
 
     /// Returns every file that is touched.

@@ -88,6 +88,7 @@ pub(crate) fn carried_out(
         },
     };
     run.needs_patch_before_fetching()?;
+    run.has_same_files(order.files()?)?;
     let steps = RtStepKind::ALL.iter().copied();
     let steps: Vec<RtStepKind> = steps.filter(|step| *step <= last).collect();
     for (number, step) in (1..).zip(&steps) {
@@ -133,6 +134,9 @@ pub(crate) fn version_of(home: Option<&Path>, source: &str) -> Result<String, Cl
     )))
 }
 
+/// What the checksum of an option's files is noted under.
+const SHA256: &str = "-sha256";
+
 /// Returns the flow if it was begun with the same options.
 fn same(flow: RtFlow, asked: &BTreeMap<String, String>) -> Result<RtFlow, CliError> {
     if flow.format != KERNEL_RT_FORMAT {
@@ -140,6 +144,7 @@ fn same(flow: RtFlow, asked: &BTreeMap<String, String>) -> Result<RtFlow, CliErr
         return Err(CliError::failed_to(format!("go on with {}", flow.name)).because(why));
     }
     let names = flow.asked.keys().chain(asked.keys());
+    let names = names.filter(|name| !name.ends_with(SHA256));
     let mut names = names.filter(|name| flow.asked.get(*name) != asked.get(*name));
     let Some(name) = names.next() else {
         return Ok(flow);
@@ -170,6 +175,36 @@ impl Run<'_> {
             return Ok(());
         }
         Err(self.needs_patch())
+    }
+
+    /// Refuses files that changed after they were used; before that, they may be mended.
+    fn has_same_files(&mut self, files: Vec<(&'static str, String)>) -> Result<(), CliError> {
+        let before = self.flow.asked.clone();
+        for (option, sha256) in files {
+            let used = match option {
+                "patch" => self.is_patched(),
+                _ => self.flow.done(RtStepKind::Stock).is_some(),
+            };
+            let name = format!("{option}{SHA256}");
+            match before.get(&name) {
+                Some(known) if used && *known != sha256 => {
+                    let flow = &self.flow.name;
+                    let error = CliError::usage(format!(
+                        "--{option}: the content has changed since {flow} used it"
+                    ));
+                    return Err(error.hint(format!(
+                        "give another --name, or forget what it did with `punctual kernel rm {flow}`"
+                    )));
+                }
+                // Older programs noted none.
+                None if used => {}
+                _ => drop(self.flow.asked.insert(name, sha256)),
+            }
+        }
+        match self.flow.steps.is_empty() || self.flow.asked == before {
+            true => Ok(()),
+            false => self.keep(),
+        }
     }
 
     fn needs_patch(&self) -> CliError {

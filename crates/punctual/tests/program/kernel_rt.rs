@@ -228,6 +228,37 @@ fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
         read(&kernels.join("builds/rt-6.1-rt/vmlinuz")),
         "1\ntwo\n3\n"
     );
+    // The stock kernel is never made of the patched source.
+    home.run(["kernel", "rm", "rt-6.1-stock"]).fine();
+    let again = run(&[]);
+    assert!(
+        again
+            .stdout
+            .contains("again: source rt-6.1 has the patches"),
+        "{again:#?}"
+    );
+    assert_eq!(steps(&flow(&home, "rt-6.1")), ALL[..5]);
+    assert_eq!(
+        read(&kernels.join("builds/rt-6.1-stock/vmlinuz")),
+        "1\n2\n3\n"
+    );
+    assert_eq!(
+        read(&kernels.join("builds/rt-6.1-rt/vmlinuz")),
+        "1\ntwo\n3\n"
+    );
+    // Nor are patches that were changed afterwards taken for those that were applied.
+    fs::write(
+        series.join("0001-two.patch"),
+        PATCH.replace("+two", "+zwei"),
+    )
+    .unwrap();
+    run(&[])
+        .error(
+            2,
+            &["--patch: the content has changed since rt-6.1 used it"],
+        )
+        .hinted();
+    fs::write(series.join("0001-two.patch"), PATCH).unwrap();
     // Another flow under the same name is not gone on with.
     run(&["--seeds=3"])
         .error(2, &["--seeds: rt-6.1 was begun with `5`, not `3`"])
@@ -236,6 +267,38 @@ fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
     // All of a name goes together.
     home.run(["kernel", "rm", "rt-6.1"]).fine();
     assert!(!kernels.join("flows/rt-6.1").exists());
+}
+
+#[test]
+fn a_fragment_may_change_until_a_kernel_was_built_with_it() {
+    let home = Home::aside();
+    let tree = tree(&home, 12);
+    let fragment = home.dir().join("my.config");
+    let run = || {
+        let arg = format!("--fragment={}", fragment.display());
+        let source = tree.to_str().unwrap();
+        home.run([
+            "kernel",
+            "rt",
+            "6.12",
+            "--anyway",
+            "--no-ccache",
+            "--source",
+            source,
+            &arg,
+        ])
+    };
+    fs::write(&fragment, "no option\n").unwrap();
+    run().error(1, &["my.config"]);
+    fs::write(&fragment, "CONFIG_HZ_250=y\n").unwrap();
+    run().error(1, &["boot"]);
+    fs::write(&fragment, "CONFIG_HZ_1000=y\n").unwrap();
+    run()
+        .error(
+            2,
+            &["--fragment: the content has changed since rt-6.12 used it"],
+        )
+        .hinted();
 }
 
 #[test]

@@ -5,12 +5,17 @@
 
 use punctual_model::Gathered as _;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use punctual_kernel::boot::Architecture;
-use punctual_kernel::config::Wish;
+use punctual_kernel::config::{Base, Wish};
 use punctual_kernel::guest::Model;
+use punctual_kernel::patch::Series;
+use punctual_kernel::source;
 use punctual_measure::loads::LoadList;
+
+use super::super::kernel_store::failed;
+use crate::error::CliError;
 
 /// Two kernels to be made of a source.
 #[derive(Clone, Debug)]
@@ -148,6 +153,31 @@ impl Order {
             .map(|(name, value)| (name.to_owned(), value))
             .into_map()
     }
+
+    /// SHA-256 of the files that it is made of, by option.
+    pub(super) fn files(&self) -> Result<Vec<(&'static str, String)>, CliError> {
+        let mut files = Vec::new();
+        if let Base::File(path) = &self.wish.base {
+            files.push(("base", sha256(path)?));
+        }
+        let fragments = self.wish.files.iter().map(|path| sha256(path));
+        let fragments = fragments.collect::<Result<Vec<_>, _>>()?;
+        if !fragments.is_empty() {
+            files.push(("fragment", fragments.join(" ")));
+        }
+        if let Some(path) = &self.patch {
+            let what = || format!("read the series {}", path.display());
+            let scratch = tempfile::tempdir().map_err(|err| failed(&what(), err))?;
+            let series = Series::read(path, scratch.path(), &|| false);
+            let series = series.map_err(|err| failed(&what(), err))?;
+            files.push(("patch", series.sha256()));
+        }
+        Ok(files)
+    }
+}
+
+fn sha256(path: &Path) -> Result<String, CliError> {
+    source::sha256(path).map_err(|err| failed(&format!("read {}", path.display()), err))
 }
 
 #[cfg(test)]

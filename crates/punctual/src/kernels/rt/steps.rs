@@ -67,20 +67,44 @@ impl Run<'_> {
         }
     }
 
+    /// Whether the flow's own source has the series that was ordered.
+    pub(super) fn is_patched(&self) -> bool {
+        let Some(series) = &self.order.patch else {
+            return false;
+        };
+        let known = self.stock.source(&self.source_name());
+        known.is_ok_and(|known| {
+            let mut patches = known.patches.iter();
+            patches.any(|done| Path::new(&done.series) == series)
+        })
+    }
+
+    /// Whether it has that before the stock kernel is built.
+    fn is_patched_too_early(&self) -> bool {
+        let has_stock = self.flow.done(RtStepKind::Stock).is_some() && self.has_build("stock");
+        self.is_patched() && !has_stock
+    }
+
+    fn has_build(&self, kernel: &str) -> bool {
+        let found = self.stock.bootable(&self.order.build_name(kernel));
+        found.is_ok_and(|(image, _)| image.is_file())
+    }
+
     /// Says what of a step that was done is not there any more.
     pub(super) fn is_lost(&self, step: RtStepKind) -> Option<String> {
         let build = |kernel| {
             let name = self.order.build_name(kernel);
-            let there = self
-                .stock
-                .bootable(&name)
-                .is_ok_and(|(image, _)| image.is_file());
-            (!there).then(|| format!("build {name} is not in the store any more"))
+            (!self.has_build(kernel)).then(|| format!("build {name} is not in the store any more"))
         };
         match step {
             RtStepKind::Source => {
                 let name = self.source_name();
                 let there = self.find().is_ok();
+                if there && self.is_patched_too_early() {
+                    return Some(format!(
+                        "source {name} has the patches, and the stock kernel is to be built without"
+                    ));
+                }
                 (!there).then(|| format!("source {name} is not in the store any more"))
             }
             RtStepKind::Stock => build("stock"),
@@ -117,6 +141,10 @@ impl Run<'_> {
 
     fn fetch(&self) -> Result<String, CliError> {
         let name = self.source_name();
+        if self.is_patched_too_early() {
+            let removed = self.stock.remove(StoredKind::Source, &name);
+            removed.map_err(|err| failed(&format!("remove the source {name}"), err))?;
+        }
         if let Ok(known) = self.stock.source(&name) {
             // Named, or fetched before this program was stopped.
             self.has_checksum(&known)?;
