@@ -49,14 +49,7 @@ pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport
     fs::create_dir(&copy).map_err(PathError::at("make directory", &copy))?;
     let files = series.files();
     let mut beneath = Beneath::open(tree).map_err(PathError::at("open", tree))?;
-    for file in &files {
-        let (from, to) = (tree.join(file), copy.join(file));
-        let there = beneath.read(Path::new(file));
-        if let Some(mut there) = there.map_err(PathError::at("patch", &from))? {
-            above(&to)?;
-            copied(&mut there, &to).map_err(PathError::at("copy", &from))?;
-        }
-    }
+    take((tree, &mut beneath), &copy, &files)?;
     let mut patches = Vec::new();
     let mut failed = false;
     for patch in &series.patches {
@@ -64,11 +57,16 @@ pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport
             patches.push(result(patch, PatchOutcome::NotTried));
             continue;
         }
-        let tried = try_one(&copy, scratch.path(), patch, limits.fuzz)?;
+        let tried = Attempt {
+            copy: &copy,
+            scratch: scratch.path(),
+            patch,
+            fuzz: limits.fuzz,
+        }
+        .carry_out()?;
         failed |= tried.outcome == PatchOutcome::Fails;
         patches.push(tried);
     }
-    only(&copy, &copy, &files)?;
     let (tree_is, changed) = if limits.trial {
         (PatchedTree::Trial, 0)
     } else if failed && !limits.leave_out {
@@ -95,6 +93,23 @@ pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport
         patches,
         files: changed,
     })
+}
+
+/// Copies those of the files that are there.
+fn take(
+    (from, beneath): (&Path, &mut Beneath),
+    to: &Path,
+    files: &BTreeSet<String>,
+) -> Result<(), PatchError> {
+    for file in files {
+        let (from, to) = (from.join(file), to.join(file));
+        let there = beneath.read(Path::new(file));
+        if let Some(mut there) = there.map_err(PathError::at("patch", &from))? {
+            above(&to)?;
+            copied(&mut there, &to).map_err(PathError::at("copy", &from))?;
+        }
+    }
+    Ok(())
 }
 
 fn copied(from: &mut File, to: &Path) -> io::Result<()> {
@@ -135,93 +150,109 @@ fn result(patch: &Patch, outcome: PatchOutcome) -> PatchResult {
     }
 }
 
-/// Tries one patch on the copy, and puts it in there if all of it applies.
-fn try_one(
-    copy: &Path,
-    scratch: &Path,
-    patch: &Patch,
+/// A patch that is tried.
+struct Attempt<'a> {
+    /// The files of the series, with the patches before it.
+    copy: &'a Path,
+    scratch: &'a Path,
+    patch: &'a Patch,
     fuzz: u8,
-) -> Result<PatchResult, PatchError> {
-    let file = scratch.join("patch");
-    fs::write(&file, patch.diffs()).map_err(PathError::at("write", &file))?;
-    let answer = patch_program(copy, &file, patch.strip, fuzz, &["--dry-run", "--forward"])?;
-    if !answer.status.success() {
-        let backwards = patch_program(
-            copy,
-            &file,
-            patch.strip,
-            fuzz,
-            &["--dry-run", "--reverse", "--force"],
-        )?;
-        if backwards.status.success() {
-            return Ok(result(patch, PatchOutcome::AlreadyThere));
+}
+
+impl Attempt<'_> {
+    /// Puts the patch into the copy if all of it applies. It is tried in a copy of that, not with `--dry-run`, which
+    /// does not see what one part of a patch does to the next.
+    fn carry_out(&self) -> Result<PatchResult, PatchError> {
+        let input = self.scratch.join("patch");
+        fs::write(&input, self.patch.diffs()).map_err(PathError::at("write", &input))?;
+        let trial = self.scratch.join("trial");
+        let answer = self.run(&trial, &input, &["--forward"])?;
+        let text = answer.text();
+        if !answer.status.success() {
+            let backwards = self.run(&trial, &input, &["--reverse", "--force"])?;
+            if backwards.status.success() {
+                return Ok(result(self.patch, PatchOutcome::AlreadyThere));
+            }
+            let mut failed = result(self.patch, PatchOutcome::Fails);
+            failed.failed = failed_hunks(&text);
+            if failed.failed.is_empty() {
+                let said = text + &answer.stderr;
+                failed.said = said
+                    .lines()
+                    .rfind(|line| !line.trim().is_empty())
+                    .map(str::to_owned);
+            }
+            return Ok(failed);
         }
-        let mut failed = result(patch, PatchOutcome::Fails);
-        failed.failed = failed_hunks(&answer.text());
-        if failed.failed.is_empty() {
-            let said = answer.text() + &answer.stderr;
-            failed.said = said
+        self.keep(&trial)?;
+        let mut applied = result(self.patch, PatchOutcome::Applies);
+        let hunks = |word: &str| {
+            let lines = text
                 .lines()
-                .rfind(|line| !line.trim().is_empty())
-                .map(str::to_owned);
+                .filter(|line| line.starts_with("Hunk #") && line.contains(word));
+            u64::try_from(lines.count()).unwrap_or(u64::MAX)
+        };
+        applied.fuzzy_hunks = hunks("with fuzz");
+        applied.offset_hunks = hunks("(offset");
+        Ok(applied)
+    }
+
+    /// Runs patch(1) on a fresh copy of the patch's files.
+    fn run(&self, trial: &Path, input: &Path, more: &[&str]) -> Result<Answer, PatchError> {
+        if trial.exists() {
+            fs::remove_dir_all(trial).map_err(PathError::at("remove", trial))?;
         }
-        return Ok(failed);
+        fs::create_dir(trial).map_err(PathError::at("make directory", trial))?;
+        let mut from = Beneath::open(self.copy).map_err(PathError::at("open", self.copy))?;
+        take((self.copy, &mut from), trial, &self.patch.files())?;
+        let mut patch = command("patch");
+        patch
+            .arg("-d")
+            .arg(trial)
+            .arg(format!("-p{}", self.patch.strip))
+            .arg(format!("--fuzz={}", self.fuzz))
+            .args([
+                "--batch",
+                // Nothing is fetched from a version control that a tree pretends to have.
+                "--get=0",
+                "--no-backup-if-mismatch",
+                "--reject-file=-",
+                "--input",
+            ])
+            .arg(input)
+            .args(more);
+        Ok(ask(&mut patch)?)
     }
-    let answer = patch_program(copy, &file, patch.strip, fuzz, &["--forward"])?;
-    let text = answer.text();
-    if !answer.status.success() {
-        // A dry run does not see a patch that touches one file twice as a whole.
-        let mut failed = result(patch, PatchOutcome::Fails);
-        failed.failed = failed_hunks(&text);
-        failed.said = Some("it applied in the trial, but not to the tree".to_owned());
-        return Ok(failed);
+
+    /// Brings the patch's files of the copy to what they are in `trial`.
+    fn keep(&self, trial: &Path) -> Result<(), PatchError> {
+        let files = self.patch.files();
+        only(trial, trial, &files)?;
+        for file in &files {
+            let (from, to) = (trial.join(file), self.copy.join(file));
+            match fs::remove_file(&to) {
+                Err(err) if err.kind() != io::ErrorKind::NotFound => {
+                    return Err(PathError::new("replace", &to, err).into());
+                }
+                _ => {}
+            }
+            if fs::symlink_metadata(&from).is_ok() {
+                above(&to)?;
+                fs::rename(&from, &to).map_err(PathError::at("move", &from))?;
+            }
+        }
+        Ok(())
     }
-    let mut applied = result(patch, PatchOutcome::Applies);
-    let hunks = |word: &str| {
-        let lines = text
-            .lines()
-            .filter(|line| line.starts_with("Hunk #") && line.contains(word));
-        u64::try_from(lines.count()).unwrap_or(u64::MAX)
-    };
-    applied.fuzzy_hunks = hunks("with fuzz");
-    applied.offset_hunks = hunks("(offset");
-    Ok(applied)
 }
 
-fn patch_program(
-    copy: &Path,
-    file: &Path,
-    strip: usize,
-    fuzz: u8,
-    more: &[&str],
-) -> Result<Answer, PatchError> {
-    let mut patch = command("patch");
-    patch
-        .arg("-d")
-        .arg(copy)
-        .arg(format!("-p{strip}"))
-        .arg(format!("--fuzz={fuzz}"))
-        .args([
-            "--batch",
-            // Nothing is fetched from a version control that a tree pretends to have.
-            "--get=0",
-            "--no-backup-if-mismatch",
-            "--reject-file=-",
-            "--input",
-        ])
-        .arg(file)
-        .args(more);
-    Ok(ask(&mut patch)?)
-}
-
-/// Reads what patch(1) says of hunks that fail: `checking file F`, then `Hunk #2 FAILED at 30.`
+/// Reads what patch(1) says of hunks that fail: `patching file F`, then `Hunk #2 FAILED at 30.`
 fn failed_hunks(text: &str) -> Vec<FailedHunk> {
     let mut file = String::new();
     let mut failed = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            ["checking" | "patching", "file", name, ..] => (*name).clone_into(&mut file),
+            ["patching", "file", name, ..] => (*name).clone_into(&mut file),
             ["Hunk", number, "FAILED", "at", line, ..] => failed.push(FailedHunk {
                 file: file.clone(),
                 hunk: number.trim_start_matches('#').parse().ok(),
@@ -359,6 +390,31 @@ mod tests {
         assert_eq!(report.result, PatchedTree::PatchedInPart);
         assert_eq!(report.patches[1].outcome, PatchOutcome::Fails);
         // Nothing of the second: not its hunk that applies, no reject, no copy.
+        let expected = [("f", BASE.replace('2', "zwei")), ("new", "new\n".into())];
+        assert_eq!(place.content(), expected.map(|(n, t)| (n.to_owned(), t)));
+    }
+
+    #[test]
+    fn a_patch_whose_parts_contradict_each_other_leaves_nothing_of_itself() {
+        let twice = "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n 1\n-2\n+two\n 3\n 4\n\
+                     --- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n 1\n-2\n+zwei\n 3\n 4\n";
+        let place = Place::new(&[("1.patch", twice)]);
+        let before = place.content();
+        let report = place.apply(Limits {
+            leave_out: true,
+            ..Limits::default()
+        });
+        assert_eq!(report.patches[0].outcome, PatchOutcome::Fails);
+        assert_eq!(report.files, 0);
+        assert_eq!(place.content(), before);
+    }
+
+    #[test]
+    fn a_patch_whose_second_part_changes_lines_of_its_first_applies() {
+        let mailbox = format!("From 1\n\n---\n{FIRST}-- \n2.39\n\nFrom 2\n\n---\n{SECOND}");
+        let place = Place::new(&[("1.patch", &mailbox)]);
+        let report = place.apply(Limits::default());
+        assert_eq!(report.result, PatchedTree::Patched, "{report:?}");
         let expected = [("f", BASE.replace('2', "zwei")), ("new", "new\n".into())];
         assert_eq!(place.content(), expected.map(|(n, t)| (n.to_owned(), t)));
     }
