@@ -116,6 +116,8 @@ fn copied(from: &mut File, to: &Path) -> io::Result<()> {
     let mode = from.metadata()?.permissions().mode() & 0o777;
     let mut options = File::options();
     let mut copy = options.write(true).create_new(true).mode(mode).open(to)?;
+    // Whatever the umask says.
+    copy.set_permissions(fs::Permissions::from_mode(mode))?;
     io::copy(from, &mut copy).map(drop)
 }
 
@@ -417,6 +419,22 @@ mod tests {
         assert_eq!(report.result, PatchedTree::Patched, "{report:?}");
         let expected = [("f", BASE.replace('2', "zwei")), ("new", "new\n".into())];
         assert_eq!(place.content(), expected.map(|(n, t)| (n.to_owned(), t)));
+    }
+
+    #[test]
+    fn files_keep_their_modes_whatever_the_umask() {
+        let place = Place::new(&[("1.patch", FIRST), ("2.patch", SECOND)]);
+        let f = place.tree().join("f");
+        let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode() & 0o777;
+        // No usual umask leaves that.
+        fs::set_permissions(&f, fs::Permissions::from_mode(0o666)).unwrap();
+        place.apply(Limits::default());
+        assert_eq!(mode(&f), 0o666);
+        let there = PatchOutcome::AlreadyThere;
+        fs::remove_file(place.series().join("1.patch")).unwrap();
+        let again = place.apply(Limits::default());
+        assert_eq!((again.patches[0].outcome, again.files), (there, 0));
+        assert_eq!(mode(&f), 0o666);
     }
 
     #[test]
