@@ -19,7 +19,7 @@ pub use check::check;
 pub use configure::{
     Base, ConfigError, Configured, Wish, configure, read_file, read_fragment, running,
 };
-pub(crate) use configure::{hex, joined};
+pub(crate) use configure::{hex, make};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};
 pub use kconfig::KconfigError;
 pub use values::{OFF, OddLine, Values};

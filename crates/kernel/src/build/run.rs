@@ -13,7 +13,7 @@ use punctual_sys::SysRoot;
 
 use super::progress::{Meter, Step};
 use super::{Estimate, debian, prerequisites};
-use crate::config::{Base, ConfigError, Configured, Wish, configure, joined};
+use crate::config::{self, Base, ConfigError, Configured, Wish, configure};
 use crate::source::{
     FetchError, KernelStore, KernelStoreError, StoredKind, Tree, make_private, sha256,
 };
@@ -183,7 +183,7 @@ pub fn build(
     let begun = Instant::now();
     let log = place.join("build.log");
     let mut make = |goals: &[&str]| {
-        let mut make = Long::new("make");
+        let mut make = config::make(order.tree, &objects);
         prepare(&mut make, order, &objects, ccache);
         make.command.args(goals);
         make.log = Some(&log);
@@ -298,10 +298,6 @@ fn described(
 fn prepare(make: &mut Long<'_>, order: &Order<'_>, objects: &Path, ccache: bool) {
     let local = order.wish.model.map_or("-punctual", local_version);
     make.command
-        .arg("-C")
-        .arg(&order.tree.path)
-        .arg(joined("O=", objects))
-        .args(order.tree.cross())
         .arg(format!("-j{}", order.jobs))
         .arg(format!("LOCALVERSION={local}"));
     if ccache {

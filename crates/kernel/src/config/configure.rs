@@ -321,8 +321,35 @@ fn builtin(list: &[Builtin], name: &str, option: &str) -> Result<Fragment, Confi
     })
 }
 
-fn make<'a>(tree: &Tree, output: &Path) -> Long<'a> {
+/// Variables by which make, or the kernel's Makefile, builds something else than is asked for and recorded here.
+const NOT_OURS: [&str; 19] = [
+    "ARCH",
+    "CROSS_COMPILE",
+    "GNUMAKEFLAGS",
+    "INSTALL_MOD_PATH",
+    "INSTALL_PATH",
+    "KAFLAGS",
+    "KBUILD_EXTMOD",
+    "KBUILD_OUTPUT",
+    "KBUILD_VERBOSE",
+    "KCFLAGS",
+    "KCONFIG_CONFIG",
+    "KCPPFLAGS",
+    "LLVM",
+    "LLVM_IAS",
+    "LOCALVERSION",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "MAKELEVEL",
+    "SUBARCH",
+];
+
+/// Makes a command that runs make for `tree`, with objects in `output`, whatever the environment says.
+pub(crate) fn make<'a>(tree: &Tree, output: &Path) -> Long<'a> {
     let mut make = Long::new("make");
+    for variable in NOT_OURS {
+        make.command.env_remove(variable);
+    }
     make.command
         .arg("-C")
         .arg(&tree.path)
@@ -331,7 +358,7 @@ fn make<'a>(tree: &Tree, output: &Path) -> Long<'a> {
     make
 }
 
-pub(crate) fn joined(name: &str, path: &Path) -> std::ffi::OsString {
+fn joined(name: &str, path: &Path) -> std::ffi::OsString {
     let mut word = std::ffi::OsString::from(name);
     word.push(path);
     word

@@ -114,6 +114,27 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
     assert!(!tree.join(".config").exists());
 }
 
+#[test]
+fn what_the_environment_has_for_other_builds_does_not_reach_make() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let line = "kernel build linux --anyway --quiet --no-ccache --name k --json";
+    let mut command = home.command(line.split(' '));
+    command.current_dir(home.dir());
+    for (variable, value) in [
+        ("ARCH", "arm"),
+        ("CROSS_COMPILE", "arm-none-eabi-"),
+        ("MAKEFLAGS", "--dry-run"),
+        ("KBUILD_OUTPUT", shown(&tree)),
+    ] {
+        command.env(variable, value);
+    }
+    let report = finish(command).fine().json();
+    let config = report["builds"][0]["config"].as_str().unwrap();
+    let config = machine::read(Path::new(config)).unwrap();
+    assert!(config.ends_with("#  \n"), "{config}");
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_kernel_for_arm64_takes_its_cross_compiler_and_the_record_says_what_it_is_for() {
