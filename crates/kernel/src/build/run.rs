@@ -29,7 +29,7 @@ pub struct Order<'a> {
     pub name: String,
     /// Name or directory of the source, as it is recorded.
     pub source: String,
-    /// What tells it from another source that had the name before, where it is one of the store.
+    /// What tells it from another source that had the name before.
     pub source_id: Option<String>,
     /// The source.
     pub tree: &'a Tree,
@@ -150,9 +150,8 @@ pub fn build(
         }
     }
     // What is unpacked has the times of its archive: make would take objects of another source, which are newer, for this one's.
-    let id = |before: &BuiltKernel| before.source_id.clone();
-    let others = before.as_ref().and_then(id);
-    if others.is_some() && others != order.source_id && objects.exists() {
+    let is_others = |before: &BuiltKernel| before.source_id != order.source_id;
+    if before.as_ref().is_some_and(is_others) && objects.exists() {
         fs::remove_dir_all(&objects).map_err(PathError::at("remove", &objects))?;
     }
     fs::create_dir_all(&objects).map_err(PathError::at("make directory", &objects))?;

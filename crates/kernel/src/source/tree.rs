@@ -5,8 +5,9 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::boot::Architecture;
 use crate::file::{open_regular, read_head};
@@ -162,6 +163,44 @@ impl Tree {
         }
     }
 
+    /// Returns what tells it from another tree that was in this place before. A repository is its directories: git gives
+    /// files that it changes the time of the change. Elsewhere it is the files that every archive replaces too, so a
+    /// Makefile that was edited counts as another tree, and any other file does not.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `stat(2)` does.
+    pub fn identity(&self) -> io::Result<String> {
+        let own = self.path.join(".git");
+        let files = match own.exists() {
+            true => vec![self.path.clone(), own],
+            false => ["Makefile", "Kconfig"]
+                .map(|file| self.path.join(file))
+                .into(),
+        };
+        let each = files.iter().map(|path| {
+            let meta = fs::metadata(path)?;
+            // A directory changes with each file in it. Where there is no time of its making, its number must do.
+            let at = match meta.is_dir() {
+                true => meta
+                    .created()
+                    .ok()
+                    .and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()),
+                false => Some(Duration::new(
+                    meta.ctime().try_into().unwrap_or(0),
+                    meta.ctime_nsec().try_into().unwrap_or(0),
+                )),
+            };
+            let name = path.file_name().unwrap_or_default().display();
+            Ok(format!(
+                "{name} {} of {}",
+                meta.ino(),
+                at.unwrap_or_default().as_nanos()
+            ))
+        });
+        Ok(each.collect::<io::Result<Vec<_>>>()?.join(", "))
+    }
+
     /// Returns the time that builds bear in place of the clock, in seconds since 1970: that of the commit, else of
     /// the Makefile, whose time a tarball and a package bring along.
     pub fn seconds(&self) -> u64 {
@@ -212,6 +251,29 @@ mod tests {
         );
         assert_eq!(version("all:\n\ttrue\n"), None);
         assert_eq!(version("VERSION = x\nPATCHLEVEL = 1\n"), None);
+    }
+
+    #[test]
+    fn a_tree_that_takes_the_place_of_another_has_another_identity_and_an_edited_one_has_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("linux");
+        for own in [None, Some(".git")] {
+            let make = || {
+                fs::create_dir_all(path.join(own.unwrap_or("kernel"))).unwrap();
+                fs::write(path.join("Makefile"), "VERSION = 6\nPATCHLEVEL = 1\n").unwrap();
+                fs::write(path.join("Kconfig"), "").unwrap();
+                Tree::open(&path).unwrap().identity().unwrap()
+            };
+            let first = make();
+            fs::write(path.join("sched.c"), "edited").unwrap();
+            let tree = Tree::open(&path).unwrap();
+            assert_eq!(tree.identity().unwrap(), first);
+            fs::remove_dir_all(&path).unwrap();
+            // The clock of a file system has ticks.
+            std::thread::sleep(Duration::from_millis(20));
+            assert_ne!(make(), first);
+            fs::remove_dir_all(&path).unwrap();
+        }
     }
 
     #[test]

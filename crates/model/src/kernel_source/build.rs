@@ -28,8 +28,8 @@ pub struct BuiltKernel {
     pub name: String,
     /// Name or directory of the source.
     pub source: String,
-    /// What tells that source from another one that had its name before: what was fetched, and when. Absent for a directory that is not
-    /// in the store, and in builds of older programs.
+    /// What tells that source from another one that had its name before: what was fetched, and when; of a directory, its files. Absent in
+    /// builds of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
     /// What it was built for, as `uname -m` calls it. Absent in builds of older programs, which were for the machine that they ran on.

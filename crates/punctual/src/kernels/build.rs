@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use punctual_kernel::build::{BuildError, Estimate, Order, build};
 use punctual_kernel::config::{Base, Wish};
 use punctual_kernel::source::KernelStore;
-use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT};
+use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, SourceOrigin};
 use punctual_sys::SysRoot;
 
 use self::view::Shown;
@@ -83,10 +83,7 @@ fn one(
             || source.tree.path.display().to_string(),
             |known| known.name.clone(),
         ),
-        source_id: source.known.as_ref().map(|known| {
-            let sha256 = known.sha256.as_deref().unwrap_or("no archive");
-            format!("{}, {sha256}, fetched {}", known.from, known.at)
-        }),
+        source_id: id(source)?,
         tree: &source.tree,
         wish,
         jobs: manner.jobs.map_or_else(cpus, usize::from),
@@ -133,6 +130,30 @@ fn one(
         ),
         err => failed(&format!("build {}", order.name), err),
     })
+}
+
+/// Returns what tells a source from another one of its name, or in its place.
+fn id(source: &FoundSource) -> Result<Option<String>, CliError> {
+    let known = source.known.as_ref().map(|known| {
+        let sha256 = known.sha256.as_deref().unwrap_or("no archive");
+        format!("{}, {sha256}, fetched {}", known.from, known.at)
+    });
+    match &source.known {
+        // Nobody but this program changes it.
+        Some(known) if known.origin != SourceOrigin::Directory => {}
+        _ => {
+            let what = || format!("examine {}", source.tree.path.display());
+            let own = source.tree.identity().map_err(|err| failed(&what(), err))?;
+            return Ok(Some(
+                known
+                    .into_iter()
+                    .chain([own])
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            ));
+        }
+    }
+    Ok(known)
 }
 
 /// Says how much there is to compile, and how long it takes.

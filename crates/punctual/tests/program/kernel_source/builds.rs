@@ -275,6 +275,40 @@ fn a_source_that_takes_the_name_of_another_gets_objects_of_its_own() {
 }
 
 #[test]
+fn a_directory_that_is_replaced_gets_objects_of_its_own_and_an_edited_one_keeps_them() {
+    let home = Home::new();
+    let source = tree(&home);
+    let line = format!(
+        "build {} --anyway --quiet --no-ccache --name k",
+        shown(&source)
+    );
+    let build = || {
+        let args: Vec<&str> = line.split(' ').collect();
+        kernel(&home, &args).fine();
+        machine::read(&home.store().join("kernels/builds/k/obj/one.o")).unwrap()
+    };
+    build();
+    let mark = home.store().join("kernels/builds/k/obj/mark");
+    fs::write(&mark, "").unwrap();
+    fs::write(source.join("kernel/sched.c"), "edited\n").unwrap();
+    assert_eq!(build(), "edited\n");
+    assert!(mark.exists());
+    fs::remove_dir_all(&source).unwrap();
+    tree(&home);
+    let other = source.join("kernel/sched.c");
+    fs::write(&other, "other\n").unwrap();
+    // As old as an archive's files are: older than any object.
+    let files = [other, source.join("Makefile"), source.join("Kconfig")];
+    let touch = Command::new("touch")
+        .args(["-d", "2020-01-01"])
+        .args(files)
+        .status();
+    assert!(touch.unwrap().success());
+    assert_eq!(build(), "other\n");
+    assert!(!mark.exists());
+}
+
+#[test]
 fn a_build_that_fails_for_want_of_a_tool_is_not_the_whole_one_before() {
     let home = Home::new();
     let tree = tree(&home);
