@@ -155,10 +155,14 @@ pub fn build(
         fs::remove_dir_all(&objects).map_err(PathError::at("remove", &objects))?;
     }
     fs::create_dir_all(&objects).map_err(PathError::at("make directory", &objects))?;
-    let configured = configure(order.tree, &objects, order.wish, sys, stop)?;
-    if !configured.unmet.is_empty() && !order.anyway {
-        return Err(BuildError::Unmet(configured.unmet));
-    }
+    let configured = match as_asked(order, &objects, sys, stop) {
+        Err(err) if before.is_none() => {
+            // Nothing was built: there is nothing to be listed.
+            drop(fs::remove_dir_all(&place));
+            return Err(err);
+        }
+        configured => configured?,
+    };
     let ccache = order.ccache && has("ccache");
     let mut built = described(order, &configured, &place, ccache);
     // A build that was stopped is gone on with: its time counts.
@@ -253,6 +257,20 @@ fn check(order: &Order<'_>) -> Result<(), BuildError> {
         Some(only) => Err(BuildError::NotThere { only: only.clone() }),
         None => Ok(()),
     }
+}
+
+/// Makes the configuration, and refuses one that is not as asked.
+fn as_asked(
+    order: &Order<'_>,
+    objects: &Path,
+    sys: &SysRoot,
+    stop: &dyn Fn() -> bool,
+) -> Result<Configured, BuildError> {
+    let configured = configure(order.tree, objects, order.wish, sys, stop)?;
+    if configured.unmet.is_empty() || order.anyway {
+        return Ok(configured);
+    }
+    Err(BuildError::Unmet(configured.unmet))
 }
 
 /// What is known before make runs.

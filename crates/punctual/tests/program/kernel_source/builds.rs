@@ -78,6 +78,9 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
             &["TIMERLAT_TRACER is n, not y (depends on TRACING, which is n)"],
         )
         .hinted();
+    // Of what was refused nothing is left to be listed as damaged.
+    kernel(&home, &["list"]).fine();
+    assert!(!home.store().join("kernels/builds/k-dynamic").exists());
     let answer = kernel(&home, &[&build[..], &["--anyway", "--json"]].concat());
     let report = answer.fine().json();
     assert_valid(&schema("kernel-build.schema.json"), &report);
