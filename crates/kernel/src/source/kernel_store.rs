@@ -6,7 +6,7 @@
 //!
 //! What is fetched is put together below a name that begins with a dot and renamed when it is whole.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use punctual_model::{
     BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, RtFlow, json,
 };
+use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -307,16 +308,25 @@ impl KernelStore {
         Ok(fs::remove_dir_all(&place).map_err(PathError::at("remove", &place))?)
     }
 
-    /// Makes a directory in which something of `kind` is put together; it goes when it is dropped.
-    pub(crate) fn begin(&self, kind: StoredKind) -> Result<tempfile::TempDir, KernelStoreError> {
+    /// Makes a directory in which something of `kind` is put together; it goes when it is dropped. What programs that
+    /// were killed have left of such directories goes now.
+    pub(crate) fn begin(&self, kind: StoredKind) -> Result<Unfinished, KernelStoreError> {
         let directory = self.directory.join(kind.directory());
         make_private(&directory)?;
+        // Held until the new one is locked: else another program might take it for one that was left.
+        let all = File::open(&directory).map_err(PathError::at("open", &directory))?;
+        flock(&all, FlockOperation::LockExclusive).ok();
+        sweep(&directory);
         // It is for its owner alone, as all that is made here.
-        tempfile::Builder::new()
-            .prefix(".new-")
+        let made = tempfile::Builder::new()
+            .prefix(UNFINISHED)
             .permissions(fs::Permissions::from_mode(0o700))
-            .tempdir_in(&directory)
-            .map_err(|err| PathError::new("make a directory in", &directory, err).into())
+            .tempdir_in(&directory);
+        let made = made.map_err(PathError::at("make a directory in", &directory))?;
+        let lock = File::open(made.path()).map_err(PathError::at("open", made.path()))?;
+        // Where the file system has no locks, nothing is swept.
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok();
+        Ok(Unfinished { made, _lock: lock })
     }
 
     /// Requires that a name is free.
@@ -336,15 +346,43 @@ impl KernelStore {
         &self,
         kind: StoredKind,
         name: &str,
-        made: tempfile::TempDir,
+        unfinished: Unfinished,
         value: &T,
     ) -> Result<(), KernelStoreError> {
         let place = self.free(kind, name)?;
+        let Unfinished { made, .. } = unfinished;
         describe(made.path(), kind, value)?;
         fs::rename(made.path(), &place).map_err(PathError::at("make", &place))?;
         // Nothing of that name is left to be removed.
         drop(made.keep());
         Ok(())
+    }
+}
+
+/// What the names of directories begin with in which something is put together.
+const UNFINISHED: &str = ".new-";
+
+/// A directory in which something is put together, which holds a lock on it.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    made: tempfile::TempDir,
+    _lock: File,
+}
+
+impl Unfinished {
+    pub(crate) fn path(&self) -> &Path {
+        self.made.path()
+    }
+}
+
+/// Removes unfinished directories that nobody holds.
+fn sweep(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let free = |lock: File| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if ours && File::open(entry.path()).is_ok_and(free) {
+            drop(fs::remove_dir_all(entry.path()));
+        }
     }
 }
 
@@ -390,6 +428,18 @@ mod tests {
             stock.place(StoredKind::Build, name).unwrap_err();
         }
         assert!(stock.list().unwrap().sources.is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_program_left_goes_with_the_next_one_and_what_one_works_in_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let stock = KernelStore::at(dir.path());
+        let held = stock.begin(StoredKind::Source).unwrap();
+        let left = dir.path().join("sources/.new-left");
+        fs::create_dir_all(left.join("linux")).unwrap();
+        let second = stock.begin(StoredKind::Source).unwrap();
+        assert!(!left.exists());
+        assert!(held.path().exists() && second.path().exists());
     }
 
     #[test]
