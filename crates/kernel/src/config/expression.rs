@@ -53,6 +53,9 @@ impl Expr {
     /// Reads a condition, or nothing where it is not understood.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let tokens = tokens(text)?;
+        if tokens.len() > LONGEST {
+            return None;
+        }
         let mut rest = tokens.as_slice();
         let expr = or(&mut rest, 0)?;
         rest.is_empty().then_some(expr)
@@ -226,6 +229,8 @@ pub(crate) fn closing(text: &str) -> Option<usize> {
 
 /// What nobody nests deeper; input must not exhaust the stack.
 const DEEPEST: u32 = 100;
+/// Nor has any condition more words and signs: each `&&` is a level too.
+const LONGEST: usize = 1_000;
 
 fn or(rest: &mut &[Token], depth: u32) -> Option<Expr> {
     let mut left = and(rest, depth)?;
@@ -348,5 +353,12 @@ mod tests {
         }
         assert_eq!(Expr::parse(&"!".repeat(100_000)), None);
         assert_eq!(Expr::parse(&"(".repeat(100_000)), None);
+        for sign in ["&&", "||"] {
+            let chain = |terms: usize| vec!["X"; terms].join(&format!(" {sign} "));
+            assert_eq!(Expr::parse(&chain(200_000)), None);
+            let long = Expr::parse(&chain(500)).unwrap();
+            assert_eq!(long.symbols().len(), 500);
+            assert_eq!(long.to_string(), chain(500));
+        }
     }
 }

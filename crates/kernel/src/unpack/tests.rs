@@ -105,6 +105,25 @@ fn list(root: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_size_that_no_number_holds_with_its_padding_is_an_error() {
+    let mut binary = file("x/.git/a", "");
+    binary[124] = 0x80;
+    binary[125..136].copy_from_slice(b"\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff");
+    binary[148..156].fill(b' ');
+    let sum: u64 = binary[..512].iter().map(|byte| u64::from(*byte)).sum();
+    binary[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let said = entry("pax", b'x', "", &record("size", &u64::MAX.to_string()));
+    let pax = [said, file("x/.git/a", "")].concat();
+    for entries in [binary, pax] {
+        let bench = Bench::new();
+        fs::write(bench.at("x.tar"), [entries, vec![0; 1024]].concat()).unwrap();
+        let packed = Packed::open(&bench.at("x.tar"), &|| false).unwrap();
+        // Its content is passed over.
+        unpack(packed, &bench.at("to"), Links::LeaveOut, &|_| None).unwrap_err();
+    }
+}
+
+#[test]
 fn an_archive_of_every_format_and_packer_is_unpacked_as_it_was_packed() {
     let source = tempfile::tempdir().unwrap();
     let deep = source
