@@ -74,12 +74,32 @@ pub(super) fn compare(file: &str, is: &str, expected: &str, by: &str) -> Result<
     })
 }
 
-/// Returns the checksum that the package lists have.
-pub(super) fn listed_sha256(package: &str, version: &str) -> Result<Option<String>, ToolError> {
+/// Returns the checksums that the package lists have for a package of this version and architecture: one, unless
+/// archives differ.
+pub(super) fn listed_sha256(
+    package: &str,
+    version: &str,
+    architecture: &str,
+) -> Result<Vec<String>, ToolError> {
+    // Without one, apt takes this machine's.
+    let of = match architecture {
+        "all" => String::new(),
+        of => format!(":{of}"),
+    };
     let answer = ask(command("apt-cache")
         .arg("show")
-        .arg(format!("{package}={version}")))?;
+        .arg(format!("{package}{of}={version}")))?;
     let text = answer.text();
-    let sum = text.lines().find_map(|line| line.strip_prefix("SHA256: "));
-    Ok(sum.map(|sum| sum.trim().to_owned()))
+    let records = text.split("\n\n").filter(|record| {
+        let says = |key, value| field(record, key) == Some(value);
+        says("Version", version) && says("Architecture", architecture)
+    });
+    let sums = records.filter_map(|record| field(record, "SHA256"));
+    Ok(sums.map(str::to_owned).collect())
+}
+
+/// Returns a field of a record of the package lists.
+fn field<'a>(record: &'a str, key: &str) -> Option<&'a str> {
+    let value = |line: &'a str| line.strip_prefix(key)?.strip_prefix(": ");
+    record.lines().find_map(value).map(str::trim)
 }

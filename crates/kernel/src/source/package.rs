@@ -64,7 +64,12 @@ impl Fetch<'_> {
             Ok::<_, ToolError>(answer.text())
         };
         let (package, version) = (field("Package")?, field("Version")?);
-        for (field, value) in [("Package", &package), ("Version", &version)] {
+        let architecture = field("Architecture")?;
+        for (field, value) in [
+            ("Package", &package),
+            ("Version", &version),
+            ("Architecture", &architecture),
+        ] {
             // The characters that Debian's policy has for them (5.6.1, 5.6.12).
             let plain = |c: char| c.is_ascii_alphanumeric() || "+-.:~".contains(c);
             if value.is_empty() || !value.chars().all(plain) {
@@ -77,8 +82,10 @@ impl Fetch<'_> {
         let mut verified_by = self.check(&package, &sha256)?;
         if listed.is_some() && verified_by.is_none() {
             let by = "apt's package lists".to_owned();
-            if let Some(expected) = listed_sha256(&package, &version)? {
-                compare(&package, &sha256, &expected, &by)?;
+            let listed = listed_sha256(&package, &version, &architecture)?;
+            let same = listed.iter().find(|sum| sum.eq_ignore_ascii_case(&sha256));
+            if let Some(expected) = same.or_else(|| listed.first()) {
+                compare(&package, &sha256, expected, &by)?;
                 verified_by = Some(by);
             }
         }

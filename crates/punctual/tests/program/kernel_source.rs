@@ -125,6 +125,77 @@ fn a_source_is_fetched_verified_listed_and_removed() {
 }
 
 #[test]
+fn a_package_of_another_architecture_is_compared_with_the_list_of_its_own() {
+    let tools = ["apt-get", "apt-cache", "dpkg-deb"];
+    if !tools.iter().all(|tool| machine::has_tool(tool)) {
+        return;
+    }
+    let home = Home::new();
+    let apt = home.dir().join("apt");
+    let mut lists = Vec::new();
+    for below in ["repository", "lists/partial", "archives/partial"] {
+        fs::create_dir_all(apt.join(below)).unwrap();
+    }
+    for architecture in ["amd64", "arm64"] {
+        let root = apt.join(architecture);
+        let control = format!(
+            "Package: linux-image-6.1.0-9-test\nVersion: 6.1.9-1\nArchitecture: {architecture}\n\
+             Maintainer: x <x@example.org>\nDescription: x\n"
+        );
+        for (file, text) in [
+            ("DEBIAN/control", control.as_str()),
+            ("boot/vmlinuz-6.1.0-9-test", architecture),
+        ] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(root.join("DEBIAN"), fs::Permissions::from_mode(0o755)).unwrap();
+        let name = format!("{architecture}.deb");
+        let deb = apt.join("repository").join(&name);
+        let run = |program: &str, args: &[&str]| {
+            let output = Command::new(program).args(args).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        run("dpkg-deb", &["-b", shown(&root), shown(&deb)]);
+        let sum = run("sha256sum", &[shown(&deb)]);
+        let size = fs::metadata(&deb).unwrap().len();
+        let sum = sum.split(' ').next().unwrap();
+        lists.push(format!(
+            "{control}Filename: ./{name}\nSize: {size}\nSHA256: {sum}\n\n"
+        ));
+    }
+    fs::write(apt.join("repository/Packages"), lists.concat()).unwrap();
+    fs::write(apt.join("status"), "").unwrap();
+    let at = shown(&apt);
+    let source = format!("deb [trusted=yes] file:{at}/repository ./\n");
+    fs::write(apt.join("sources.list"), source).unwrap();
+    let settings = format!(
+        "APT::Architecture \"amd64\";\nAPT::Architectures {{ \"amd64\"; \"arm64\"; }};\nAPT::Sandbox::User \"\";\n\
+         Dir::Etc \"{at}\";\nDir::Etc::sourcelist \"{at}/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\n\
+         Dir::State \"{at}\";\nDir::State::status \"{at}/status\";\nDir::Cache \"{at}\";\n"
+    );
+    fs::write(apt.join("apt.conf"), settings).unwrap();
+    let update = Command::new("apt-get")
+        .arg("update")
+        .env("APT_CONFIG", apt.join("apt.conf"))
+        .output()
+        .unwrap();
+    assert!(update.status.success(), "{update:?}");
+    let package = "linux-image-6.1.0-9-test:arm64";
+    let mut fetch = home.command(["kernel", "fetch", package, "--name", "arm"]);
+    fetch.env("APT_CONFIG", apt.join("apt.conf"));
+    finish(fetch).fine();
+    let list = kernel(&home, &["list", "--json"]).fine().json();
+    let image = &list["images"][0];
+    assert_eq!(image["verified_by"], "apt's package lists");
+    let bytes = machine::read(Path::new(image["image"].as_str().unwrap()));
+    assert_eq!(bytes.unwrap(), "arm64");
+}
+
+#[test]
 fn a_git_repository_is_fetched_at_a_branch_or_tag_with_its_commit() {
     let home = Home::new();
     let tree = tree(&home);
