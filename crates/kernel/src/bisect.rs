@@ -21,8 +21,11 @@ use crate::tool::{Long, ToolError};
 
 /// Exit status of an oracle that cannot judge a commit, as for `git bisect run`.
 pub const SKIP: i32 = 125;
-/// Exit statuses above mean that the oracle itself failed, as for `git bisect run`.
-const LAST_BAD: i32 = 127;
+/// Exit statuses above mean that the oracle itself failed: first those of a shell that cannot execute (126) or find
+/// (127) a program.
+const LAST_BAD: i32 = 125;
+/// As which a signal counts, which is none of the statuses that judge.
+const SIGNAL: i32 = 128;
 
 /// What is to be found where.
 #[derive(Clone, Debug)]
@@ -82,7 +85,7 @@ impl BisectError {
 }
 
 /// Judges the commit that is checked out in a directory, and returns an exit status: 0 good, 125 cannot be judged, 1 to
-/// 127 bad, others end the bisection.
+/// 124 bad, others end the bisection.
 pub type Oracle<'a> = dyn FnMut(&Path, &ConflictingCommit) -> Result<i32, ToolError> + 'a;
 
 /// Makes an oracle of a shell command, which runs in the worktree; `PUNCTUAL` is the program `own` and
@@ -104,8 +107,7 @@ pub fn command_oracle<'a>(
         shell.log = Some(log);
         match shell.run(stop, |_| {}) {
             Ok(()) => Ok(0),
-            // A signal is none of the statuses that judge.
-            Err(ToolError::Failed { status, .. }) => Ok(status.unwrap_or(LAST_BAD + 1)),
+            Err(ToolError::Failed { status, .. }) => Ok(status.unwrap_or(SIGNAL)),
             Err(err) => Err(err),
         }
     }
@@ -259,10 +261,14 @@ impl Search<'_, '_> {
             SKIP => BisectVerdict::Skip,
             1..=LAST_BAD => BisectVerdict::Bad,
             other => {
-                report.stopped = Some(format!(
-                    "the oracle itself failed on {} with status {other}",
-                    commit.id
-                ));
+                let (id, oracle) = (&commit.id, &self.order.oracle);
+                report.stopped = Some(match other {
+                    126 | 127 => format!(
+                        "the oracle `{oracle}` cannot be run on {id}: the shell cannot find or execute it, or a program in it \
+                         (status {other})"
+                    ),
+                    _ => format!("the oracle itself failed on {id} with status {other}"),
+                });
                 return Ok(None);
             }
         };
@@ -461,6 +467,17 @@ mod tests {
         let (dir, ids) = history();
         let report = find(&dir, &ids[0], "HEAD", "exit 200");
         assert!(report.stopped.unwrap().ends_with("with status 200"));
+        for script in [
+            "no-such-oracle --x",
+            "echo more; no-such-oracle --x",
+            "exit 126",
+        ] {
+            let report = find(&dir, &ids[0], "HEAD", script);
+            let stopped = report.stopped.unwrap();
+            let named = format!("the oracle `{script}` cannot be run on ");
+            assert!(stopped.starts_with(&named), "{stopped}");
+            assert!(report.steps.is_empty());
+        }
         let report = find(&dir, &ids[0], "HEAD", "kill -9 $$");
         assert!(report.stopped.unwrap().ends_with("with status 137"));
     }

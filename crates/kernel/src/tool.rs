@@ -361,8 +361,11 @@ impl<'a> Long<'a> {
         }
         match status.code() {
             Some(0) => Ok(()),
+            // A shell is there: it says that of what its script names.
             Some(NOT_FOUND)
-                if last.iter().any(|line| line.contains("not found")) && last.len() == 1 =>
+                if self.program != "sh"
+                    && last.iter().any(|line| line.contains("not found"))
+                    && last.len() == 1 =>
             {
                 Err(ToolError::Missing {
                     program: self.program.to_owned(),

@@ -318,7 +318,7 @@ pub struct KernelBisectArgs {
     #[arg(long, value_name = "COMMIT")]
     pub bad: String,
 
-    /// A shell command that judges the commit in its directory, by its exit status: 0 good, 1 to 127 bad, 125
+    /// A shell command that judges the commit in its directory, by its exit status: 0 good, 1 to 124 bad, 125
     /// cannot be judged, others abort the bisection. $PUNCTUAL is this program, $PUNCTUAL_BISECT_COMMIT the commit
     #[arg(long, value_name = "COMMAND")]
     pub oracle: String,
