@@ -26,12 +26,17 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
     let kernel_version = text("/proc/sys/kernel/version");
     let cmdline = text("/proc/cmdline");
     let cpuinfo = CpuInfo::parse(&text("/proc/cpuinfo").unwrap_or_default());
-    let Preemption { model, rt } =
-        preemption::read(sys, kernel_version.as_deref(), cmdline.as_deref());
+    let kernel_release = text("/proc/sys/kernel/osrelease");
+    let Preemption { model, rt } = preemption::read(
+        sys,
+        kernel_release.as_deref(),
+        kernel_version.as_deref(),
+        cmdline.as_deref(),
+    );
     let online = cpus("online");
     HostFacts {
         hostname: text("/proc/sys/kernel/hostname"),
-        kernel_release: text("/proc/sys/kernel/osrelease"),
+        kernel_release,
         kernel_version,
         architecture: text("/proc/sys/kernel/arch").or_else(|| {
             // The file is new in 6.1; a live program knows what it was built for.

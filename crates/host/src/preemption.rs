@@ -8,6 +8,9 @@
 
 use punctual_sys::SysRoot;
 
+/// The first version with `PREEMPT_LAZY`, of which the version line says `PREEMPT` as of the full model.
+const LAZY: (u32, u32) = (6, 13);
+
 /// A preemption model and whether it is `PREEMPT_RT`.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct Preemption {
@@ -18,7 +21,12 @@ pub(crate) struct Preemption {
 }
 
 /// Reads the model from the kernel's version line, its command line and debugfs.
-pub(crate) fn read(sys: &SysRoot, version: Option<&str>, cmdline: Option<&str>) -> Preemption {
+pub(crate) fn read(
+    sys: &SysRoot,
+    release: Option<&str>,
+    version: Option<&str>,
+    cmdline: Option<&str>,
+) -> Preemption {
     let says = |word: &str| version.is_some_and(|v| v.split_whitespace().any(|w| w == word));
     // The file exists in RT kernels from the patch set's time; the version line says it everywhere.
     let rt_file = sys.fact::<u8>("/sys/kernel/realtime") == Some(1);
@@ -34,6 +42,8 @@ pub(crate) fn read(sys: &SysRoot, version: Option<&str>, cmdline: Option<&str>) 
     let model = if says("PREEMPT_DYNAMIC") || version.is_some_and(|v| v.contains("PREEMPT_DYNAMIC"))
     {
         dynamic(sys, cmdline)
+    } else if says("PREEMPT") && may_be_lazy(release) {
+        "full or lazy (PREEMPT in the version line)".to_owned()
     } else if says("PREEMPT") {
         "full (PREEMPT in the version line)".to_owned()
     } else {
@@ -43,6 +53,12 @@ pub(crate) fn read(sys: &SysRoot, version: Option<&str>, cmdline: Option<&str>) 
         model: Some(model),
         rt: Some(false),
     }
+}
+
+fn may_be_lazy(release: Option<&str>) -> bool {
+    let mut numbers = release.unwrap_or_default().split(['.', '-', '+']);
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    matches!((number(), number()), (Some(major), Some(minor)) if (major, minor) >= LAZY)
 }
 
 fn dynamic(sys: &SysRoot, cmdline: Option<&str>) -> String {
@@ -78,7 +94,26 @@ mod tests {
 
     fn model(version: &str, cmdline: &str) -> Preemption {
         let dir = tempfile::tempdir().unwrap();
-        read(&SysRoot::at(dir.path()), Some(version), Some(cmdline))
+        let sys = SysRoot::at(dir.path());
+        read(&sys, Some("6.12.9"), Some(version), Some(cmdline))
+    }
+
+    #[test]
+    fn preempt_alone_is_full_or_lazy_since_there_is_lazy() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        let model = |release| {
+            read(&sys, release, Some("#1 SMP PREEMPT Mon"), None)
+                .model
+                .unwrap()
+        };
+        for release in [None, Some("5.10.0-9-amd64"), Some("6.12.9-punctual-full")] {
+            assert_eq!(model(release), "full (PREEMPT in the version line)");
+        }
+        for release in ["6.13.0-rc1", "6.13.2-punctual-lazy", "7.0"] {
+            let open = "full or lazy (PREEMPT in the version line)";
+            assert_eq!(model(Some(release)), open);
+        }
     }
 
     #[test]
@@ -99,7 +134,7 @@ mod tests {
         std::fs::create_dir_all(&sched).unwrap();
         std::fs::write(sched.join("preempt"), "none (voluntary) full lazy\n").unwrap();
         let sys = SysRoot::at(dir.path());
-        let got = read(&sys, Some("#1 PREEMPT_DYNAMIC"), Some("preempt=full"));
+        let got = read(&sys, None, Some("#1 PREEMPT_DYNAMIC"), Some("preempt=full"));
         assert_eq!(got.model.unwrap(), "voluntary (dynamic, from debugfs)");
     }
 }

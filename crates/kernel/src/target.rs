@@ -99,8 +99,8 @@ impl GuestTarget {
     ///
     /// # Errors
     ///
-    /// Fails with more than one CPU in virtual time, with no CPU or too many of them, and with too
-    /// little memory.
+    /// Fails with more than one CPU in virtual time, with no CPU or too many of them, with too
+    /// little memory, and with a `preempt=` that there is not.
     pub fn check(&self) -> Result<(), ParseTargetError> {
         let fail = |text: String| Err(ParseTargetError(text));
         if !(1..=MOST_CPUS).contains(&self.cpus) {
@@ -127,6 +127,9 @@ impl GuestTarget {
                 "nodes={}: must have at least 64M of memory each; add memory=SIZE",
                 self.nodes
             ));
+        }
+        if let Err(err) = Model::check(self.append.iter().map(String::as_str)) {
+            return fail(format!("preempt=: {err}"));
         }
         if self.kernel.to_string_lossy().contains(',') {
             return fail(
@@ -251,6 +254,7 @@ mod tests {
             ("guest:K,nodes=4,memory=128M", "at least 64M of memory each"),
             ("guest:K,memory=99999999999999G", "is not a size"),
             ("guest:K,model=soft", "not a preemption model"),
+            ("guest:K,append=preempt=soft", "not a preemption model"),
             ("guest:K,machine=virtual", "kvm or tcg"),
             ("guest:a,,b", "commas"),
             ("guest:K,append=", "not an option"),

@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 use punctual_host::inspect;
 use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::{
-    Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, Of,
-    Quiet, RunEnd, frame, high_resolution, is_makeshift, names,
+    Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun,
+    Model, Of, Quiet, RunEnd, frame, high_resolution, is_makeshift, names,
 };
 use punctual_model::{Clock, Nanos, Ordered as _, json};
 use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
@@ -114,8 +114,10 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     wait_for_clock(sys);
     let (quiet, _) = wait_until_quiet(sys, quiet_within);
     // Only now: what there is when the first measurement begins, and not on the way there.
+    let mut host = inspect(sys);
+    Model::complete(&mut host, sys);
     let hello = Hello {
-        host: inspect(sys),
+        host,
         timers,
         dynamic_preempt: kernel_log::find(sys, "Dynamic Preempt: "),
         quiet,

@@ -15,6 +15,7 @@ use std::path::Path;
 use super::architecture::Architecture;
 use crate::file::{open_regular, read_whole};
 use crate::guest::Model;
+use crate::source::Tree;
 
 /// More than the place of the text can say.
 const HEAD: u64 = 0x200 + 0x1_0000 + 512;
@@ -112,17 +113,43 @@ impl Image {
 
     /// Returns the models that it can run; none where it does not say.
     pub fn models(&self) -> Vec<Model> {
-        let version = self.version.as_deref().unwrap_or_default();
-        let says = |word: &str| version.split_whitespace().any(|found| found == word);
-        if says("PREEMPT_RT") {
+        if self.says("PREEMPT_RT") {
             vec![Model::Rt]
-        } else if says("PREEMPT_DYNAMIC") {
+        } else if self.is_dynamic() {
             vec![Model::None, Model::Voluntary, Model::Full]
-        } else if says("PREEMPT") {
+        } else if self.says("PREEMPT") && !self.may_be_lazy() {
             vec![Model::Full]
         } else {
             Vec::new()
         }
+    }
+
+    /// Whether it takes its model at the boot.
+    pub fn is_dynamic(&self) -> bool {
+        self.says("PREEMPT_DYNAMIC")
+    }
+
+    /// Whether it can run a model that is asked for: also lazy, of which no image says anything, and which some
+    /// processors have later than others.
+    pub fn can_run(&self, model: Model) -> bool {
+        let preempts = self.is_dynamic() || self.says("PREEMPT");
+        let open = matches!(model, Model::Full | Model::Lazy) && preempts && self.may_be_lazy();
+        open || self.models().contains(&model)
+    }
+
+    fn says(&self, word: &str) -> bool {
+        let version = self.version.as_deref().unwrap_or_default();
+        version.split_whitespace().any(|found| found == word)
+    }
+
+    fn may_be_lazy(&self) -> bool {
+        let mut numbers = self
+            .release
+            .as_deref()
+            .unwrap_or_default()
+            .split(['.', '-', '+']);
+        let mut number = || numbers.next()?.parse::<u32>().ok();
+        matches!((number(), number()), (Some(major), Some(minor)) if (major, minor) >= Tree::LAZY)
     }
 }
 
@@ -265,6 +292,33 @@ mod tests {
         assert_eq!(of("#1 SMP PREEMPT_RT Debian").models(), [Model::Rt]);
         assert_eq!(of("#1 SMP PREEMPT Debian").models(), [Model::Full]);
         assert!(of("#1 SMP Debian").models().is_empty());
+    }
+
+    #[test]
+    fn an_image_can_run_lazy_where_its_version_has_it() {
+        let of = |release: &str, line: &str| Image::of(&image(&format!("{release} (a@b) {line}")));
+        let (full, lazy) = (Model::Full, Model::Lazy);
+        for (release, line, models, can) in [
+            ("6.12.9", "#1 SMP PREEMPT Mon", vec![full], [true, false]),
+            ("6.13.0-rc1", "#1 SMP PREEMPT Mon", vec![], [true, true]),
+            (
+                "6.13.2",
+                "#1 SMP PREEMPT_RT Mon",
+                vec![Model::Rt],
+                [false, false],
+            ),
+            ("6.13.2", "#1 SMP Mon", vec![], [false, false]),
+        ] {
+            let image = of(release, line);
+            assert_eq!(image.models(), models, "{release} {line}");
+            assert_eq!(
+                [full, lazy].map(|model| image.can_run(model)),
+                can,
+                "{release} {line}"
+            );
+        }
+        let dynamic = |release| of(release, "#1 SMP PREEMPT_DYNAMIC Mon");
+        assert!(dynamic("6.13.2").can_run(lazy) && !dynamic("6.12.2").can_run(lazy));
     }
 
     #[test]

@@ -7,8 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use punctual_model::HostFacts;
+use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::config::running;
 
 /// How far a kernel lets itself be preempted.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -25,6 +28,9 @@ pub enum Model {
     /// `PREEMPT_RT`: also in most critical sections.
     Rt,
 }
+
+/// What is said of a model that a kernel was built with.
+const BUILT: &str = " (its configuration)";
 
 /// A word that is no preemption model.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
@@ -68,6 +74,32 @@ impl Model {
             .ok()
     }
 
+    /// Refuses a `preempt=` that is none: the kernel would pass over it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first one.
+    pub fn check<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownModel> {
+        let words = arguments.into_iter().flat_map(str::split_whitespace);
+        let mut asked = words.filter_map(|word| word.strip_prefix("preempt="));
+        asked.try_for_each(|word| word.parse::<Self>().map(drop))
+    }
+
+    /// Lets the configuration of the running kernel say which model it was built with, where its version line leaves
+    /// that open: `PREEMPT` is full or, since Linux 6.13, lazy.
+    pub fn complete(host: &mut HostFacts, sys: &SysRoot) {
+        let open = |found: &String| found.starts_with("full or lazy");
+        if host.preemption.as_ref().is_some_and(open)
+            && let Ok(values) = running(sys)
+        {
+            let model = match values.is_on("PREEMPT_LAZY") {
+                true => Self::Lazy,
+                false => Self::Full,
+            };
+            host.preemption = Some(format!("{model}{BUILT}"));
+        }
+    }
+
     /// Returns the model that runs, with the evidence, or what is known in place of it. That a
     /// model was asked for is no evidence.
     ///
@@ -83,6 +115,11 @@ impl Model {
             && let Ok(model) = name.parse()
         {
             return Ok((model, "debugfs"));
+        }
+        if let Some(name) = found.strip_suffix(BUILT)
+            && let Ok(model) = name.parse()
+        {
+            return Ok((model, "the kernel's configuration"));
         }
         if found.starts_with("full (PREEMPT in") {
             return Ok((Self::Full, "the kernel's version line"));
@@ -113,7 +150,7 @@ impl FromStr for Model {
 mod tests {
     use super::*;
 
-    fn running(rt: bool, preemption: &str, log: Option<&str>) -> Result<Model, String> {
+    fn found(rt: bool, preemption: &str, log: Option<&str>) -> Result<Model, String> {
         let host = HostFacts {
             preempt_rt: Some(rt),
             preemption: Some(preemption.to_owned()),
@@ -124,16 +161,39 @@ mod tests {
 
     #[test]
     fn a_model_is_what_the_kernel_says_and_not_what_was_asked() {
-        assert_eq!(running(true, "PREEMPT_RT", None), Ok(Model::Rt));
+        assert_eq!(found(true, "PREEMPT_RT", None), Ok(Model::Rt));
         let debugfs = "voluntary (dynamic, from debugfs)";
-        assert_eq!(running(false, debugfs, None), Ok(Model::Voluntary));
+        assert_eq!(found(false, debugfs, None), Ok(Model::Voluntary));
         let asked = "none (dynamic, from the command line)";
-        assert_eq!(running(false, asked, None), Err(asked.to_owned()));
+        assert_eq!(found(false, asked, None), Err(asked.to_owned()));
         let log = Some("6,300,8,-;Dynamic Preempt: full\n");
-        assert_eq!(running(false, asked, log), Ok(Model::Full));
+        assert_eq!(found(false, asked, log), Ok(Model::Full));
         let built = "none or voluntary (no PREEMPT in the version line)";
-        assert!(running(false, built, None).is_err());
+        assert!(found(false, built, None).is_err());
         assert!(Model::running(&HostFacts::default(), None).is_err());
+    }
+
+    #[test]
+    fn what_the_version_line_leaves_open_the_configuration_says() {
+        let open = "full or lazy (PREEMPT in the version line)";
+        assert_eq!(found(false, open, None), Err(open.to_owned()));
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        let complete = || {
+            let mut host = HostFacts {
+                preemption: Some(open.to_owned()),
+                ..HostFacts::default()
+            };
+            Model::complete(&mut host, &sys);
+            Model::running(&host, None).map(|(model, _)| model)
+        };
+        assert_eq!(complete(), Err(open.to_owned()));
+        std::fs::create_dir(dir.path().join("proc")).unwrap();
+        for (option, model) in [("PREEMPT", Model::Full), ("PREEMPT_LAZY", Model::Lazy)] {
+            let text = format!("CONFIG_{option}=y\n");
+            std::fs::write(dir.path().join("proc/config.gz"), text).unwrap();
+            assert_eq!(complete(), Ok(model));
+        }
     }
 
     #[test]
@@ -145,5 +205,8 @@ mod tests {
             assert_eq!(model.name().parse(), Ok(model));
         }
         assert!("more".parse::<Model>().is_err());
+        assert_eq!(Model::check(["quiet preempt=full", "x=preempt=y"]), Ok(()));
+        let err = Model::check(["quiet", "x preempt=ful"]).unwrap_err();
+        assert!(err.to_string().starts_with("`ful` is not"), "{err}");
     }
 }

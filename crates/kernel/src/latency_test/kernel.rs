@@ -81,7 +81,9 @@ impl Kernel {
                 _ => return Err(fail(unknown(&option))),
             }
         }
-        if let Some(asked) = Model::asked_by(kernel.append.iter().map(String::as_str)) {
+        let arguments = || kernel.append.iter().map(String::as_str);
+        Model::check(arguments()).map_err(|err| fail(format!("preempt=: {err}")))?;
+        if let Some(asked) = Model::asked_by(arguments()) {
             if kernel.models.iter().any(|model| *model != asked) {
                 return Err(fail(format!(
                     "preempt={asked} contradicts model={}",
@@ -149,6 +151,7 @@ mod tests {
             ("a=K,append=", "`append=` has no value"),
             ("a=K,virtual-time", "not an option of a kernel"),
             ("a=K,model=soft", "not a preemption model"),
+            ("a=K,append=preempt=soft", "not a preemption model"),
             ("a=", "names no kernel"),
         ] {
             let err = Kernel::parse(text).unwrap_err().to_string();

@@ -126,7 +126,7 @@ pub fn rows(kernels: &[Kernel], models: &[Model]) -> Result<Vec<Row>, PlanError>
             return Err(PlanError::SameName { name });
         }
         let found = image.models();
-        let dynamic = found.len() > 1;
+        let dynamic = image.is_dynamic();
         let row = |model| Row {
             kernel: name.clone(),
             image: path.clone(),
@@ -136,18 +136,20 @@ pub fn rows(kernels: &[Kernel], models: &[Model]) -> Result<Vec<Row>, PlanError>
             config: kernel.config.clone(),
             dynamic,
         };
-        let wanted = |model: &Model| models.is_empty() || models.contains(model);
+        let wanted = Model::ALL
+            .into_iter()
+            .filter(|model| match models.is_empty() {
+                true => found.contains(model),
+                false => models.contains(model) && image.can_run(*model),
+            });
+        let wanted: Vec<Model> = wanted.collect();
         let before = rows.len();
-        if found.is_empty() && models.is_empty() {
-            rows.push(row(None));
+        match wanted.len() {
+            0 if found.is_empty() && models.is_empty() => rows.push(row(None)),
+            // It was built with one of them: the guest says which.
+            2.. if !dynamic => rows.push(row(None)),
+            _ => rows.extend(wanted.into_iter().map(|model| row(Some(model)))),
         }
-        rows.extend(
-            found
-                .iter()
-                .copied()
-                .filter(wanted)
-                .map(|model| row(Some(model))),
-        );
         if rows.len() == before {
             let known: Vec<&str> = found.iter().map(|model| model.name()).collect();
             return Err(PlanError::NoModel {

@@ -127,6 +127,9 @@ impl Tree {
     /// The first version that has `PREEMPT_RT` for x86-64 and arm64 without a patch.
     pub const REALTIME: (u32, u32) = (6, 12);
 
+    /// The first version that has `PREEMPT_LAZY`.
+    pub const LAZY: (u32, u32) = (6, 13);
+
     /// Whether it has `PREEMPT_RT` for what it is built for: by its version, or by a patch that somebody applied.
     pub fn has_realtime(&self) -> bool {
         let mut numbers = self.version.split(['.', '-']).map(str::parse::<u32>);

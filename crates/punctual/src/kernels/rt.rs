@@ -64,6 +64,12 @@ pub(crate) fn carried_out(
             "--stock rt: the stock kernel is what the real-time one is compared with",
         ));
     }
+    if order.stock == Model::Lazy && version.number < Tree::LAZY {
+        return Err(CliError::usage(format!(
+            "--stock lazy: Linux {} has no PREEMPT_LAZY, which came with 6.13",
+            order.version
+        )));
+    }
     let (name, asked) = (order.name(), order.asked());
     let stock = kernel_store::open(home)?;
     let known = stock.flow(&name);

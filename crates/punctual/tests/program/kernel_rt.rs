@@ -311,6 +311,7 @@ fn what_cannot_become_a_real_time_kernel_is_said_before_anything_is_built() {
         .hinted();
     run(&["6.x"]).error(2, &["6.x: not a version of Linux"]);
     run(&["6.12", "--stock=rt"]).error(2, &["--stock rt"]);
+    run(&["6.12", "--stock=lazy"]).error(2, &["--stock lazy: Linux 6.12 has no PREEMPT_LAZY"]);
     run(&["6.12", "--model=rt"]).error(2, &["--model"]);
     // A tree of another version is not kept.
     let source = tree.to_str().unwrap();
