@@ -31,7 +31,6 @@ use punctual_sys::mutex::{Protocol as Raw, ProtocolMutex};
 use punctual_sys::timer::Errno;
 
 use self::cycle::{Cycles, Work};
-pub use self::judge::Verdict;
 use self::judge::{Case, Judge};
 use crate::budget::Budgets;
 use crate::crew::{Crew, Post};
@@ -86,15 +85,14 @@ impl Pi {
     }
 }
 
-/// Measures on the one CPU of the frame's set-up, and says whether every protocol that promises to
-/// bound the wait did.
+/// Measures on the one CPU of the frame's set-up.
 ///
 /// # Errors
 ///
 /// [`MeasureError::Unsupported`] if a protocol is missing and insisted on; [`MeasureError::Spec`] if the
 /// threads would use more than the kernel's budget; else as a thread cannot be started or a lock or
 /// a sleep fails.
-pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureError> {
+pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let setup = frame.setup().clone();
     let priorities = Pi::priorities(setup.priority);
     let (Some([high, mid, low]), Some(cpu)) = (priorities, setup.cpus.iter().next()) else {
@@ -167,12 +165,12 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
         threads.push(report);
     }
     let judge = Judge::new(&cycles, cases, setup.priority, cpu);
-    let (mut found, verdict) = judge.conclude(&logs);
+    let mut found = judge.conclude(&logs);
     found.findings.extend(missing);
     found.ended = frame.ended();
     found.threads = threads;
     found.faults_spoil = true;
-    Ok((found, verdict))
+    Ok(found)
 }
 
 /// Refuses work that the kernel might throttle: it would stop all three threads, and with them what is

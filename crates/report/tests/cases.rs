@@ -3,9 +3,15 @@
 
 //! What was left out or has no value is a case that does not pass.
 
-use punctual_model::{History, Machines};
-use punctual_report::document::Material;
+mod common;
+
+use punctual_model::tasks::TasksRun;
+use punctual_model::{
+    Better, Ended, Figure, History, Machines, Nanos, Policy, RunRecord, Series, Setup,
+};
+use punctual_report::document::{Material, RunItem};
 use punctual_report::export::{Case, Outcome, cases};
+use punctual_verdict::gate;
 use serde_json::{Value, json};
 
 fn outcomes(cases: &[Case]) -> Vec<(&str, &str, Outcome)> {
@@ -81,7 +87,6 @@ fn of_machines_one_without_a_value_is_not_like_the_others() {
             "figures": [
                 figure("p50", true, &[0, 1]),
                 figure("p99", true, &[0]),
-                figure("max", false, &[0]),
             ],
         }],
         "refused": [{"id": "x", "reason": "its machine has no name"}],
@@ -99,4 +104,167 @@ fn of_machines_one_without_a_value_is_not_like_the_others() {
             ("run x", "its machine has no name", Outcome::Error),
         ]
     );
+}
+
+#[test]
+fn of_machines_a_figure_that_was_not_judged_is_an_error_of_each() {
+    let machine = |name: &str| json!({"name": name, "runs": 4});
+    let mut max = figure("max", false, &[0, 1]);
+    max["withheld"] = json!({"reason": "lengths", "detail": "runs have 10 to 20 samples"});
+    let fleet: Machines = serde_json::from_value(json!({
+        "format": "punctual.machines/1",
+        "method": {"level": 0.05, "tests": 2, "confidence": 0.95, "least_machines": 8},
+        "groups": [{
+            "name": "all", "outliers": [],
+            "machines": [machine("a"), machine("b")],
+            "figures": [figure("p50", true, &[0, 1]), max],
+        }],
+    }))
+    .unwrap();
+    let found = cases(&Material {
+        machines: vec![fleet],
+        ..Material::default()
+    });
+    let detail = "no verdict on max: unequal lengths, 4 runs";
+    assert_eq!(
+        outcomes(&found),
+        [("a", detail, Outcome::Error), ("b", detail, Outcome::Error)]
+    );
+}
+
+fn setup(deadline: &str) -> Setup {
+    Setup {
+        cpus: "0".parse().unwrap(),
+        priority: Policy::Fifo { priority: 80 },
+        duration_ns: None,
+        dma_latency_ns: None,
+        mlock: true,
+        housekeeping: "1".parse().unwrap(),
+        loads: Vec::new(),
+        options: [("deadline".to_owned(), deadline.to_owned())].into(),
+    }
+}
+
+/// A run of `measure deadline`: its total has no samples.
+fn of_deadline(deadline: &str) -> RunRecord {
+    let series = Series {
+        misses: common::misses(&[(10_100, 3)]),
+        ..common::series(0)
+    };
+    RunRecord {
+        setup: Some(setup(deadline)),
+        series: vec![series],
+        total: Series::default(),
+        ..common::run()
+    }
+}
+
+fn of_tasks(above: u64) -> RunRecord {
+    let task = json!({
+        "name": "control", "jobs": 100, "missed": 0, "overruns": 0, "unfinished": 0, "longest_response_ns": null,
+        "longest_execution_ns": null, "latest_release_ns": null, "preemptions": 0, "above_bound": above, "examined": 0,
+        "broke": [], "worst": null,
+    });
+    let bound = json!({
+        "name": "control", "cpus": "0", "verdict": "met", "response_ns": 1000, "exact": true, "slack_ns": 0,
+        "utilisation": 0.1, "blocking_ns": 0, "interference": [], "why": null,
+    });
+    let set = json!({
+        "name": "set", "order": "rate-monotonic", "tasks": [], "resources": [],
+        "overheads": {"wake_up_ns": 0, "switch_ns": 0, "interrupts": [], "observed_in": null},
+    });
+    let run: TasksRun = serde_json::from_value(json!({
+        "check": {
+            "format": "punctual.tasks-check/1", "set": set, "verdict": "shown", "tasks": [bound], "tests": [],
+            "growth": null, "breaks_first": null, "optimal_order": null, "order": "rate-monotonic", "partitions": [],
+            "admission": null, "assumptions": [], "not_understood": [],
+        },
+        "work": 1.0, "tasks": [task],
+    }))
+    .unwrap();
+    RunRecord {
+        tasks: Some(Box::new(run)),
+        ..common::run()
+    }
+}
+
+fn of_pi(inverted: f64) -> RunRecord {
+    let share = |protocol, value| {
+        Figure::single("inverted", "1", Better::Lower, value).at("protocol", protocol)
+    };
+    RunRecord {
+        instrument: "pi".to_owned(),
+        figures: vec![share("none", 1.0), share("inherit", inverted)],
+        ..common::run()
+    }
+}
+
+fn of_wakeup(threshold_us: u64, ended: Ended) -> RunRecord {
+    let mut run = common::run();
+    run.ended = Some(ended);
+    if let Some(spec) = &mut run.spec {
+        spec.on_threshold_ns = Some(Nanos::from_micros(threshold_us));
+    }
+    run
+}
+
+/// The cases of a run but for its checks.
+fn asked(record: RunRecord) -> Vec<Case> {
+    let mut cases = cases(&Material {
+        runs: vec![RunItem::from(record)],
+        ..Material::default()
+    });
+    cases.retain(|case| !case.name.starts_with("check "));
+    cases
+}
+
+#[test]
+fn whatever_fails_the_exit_status_of_a_run_fails_a_case() {
+    let mut missed = common::run();
+    missed.total.misses = common::misses(&[(100, 2)]);
+    missed.total.count = 1_998;
+    missed.total.overruns = Some(2);
+    missed.total.misses[0].overruns = 2;
+    let unmet = [
+        (missed, "deadline 100 µs", "4 of 2000 wake-ups later"),
+        (
+            of_deadline("10.1ms"),
+            "deadline 10.1 ms",
+            "3 of 50000 wake-ups later",
+        ),
+        (
+            of_wakeup(5, Ended::Threshold),
+            "threshold 5 µs",
+            "a sample above it ended the run",
+        ),
+        (
+            of_tasks(7),
+            "bound of task control",
+            "7 of 100 jobs took longer than the bound by analysis",
+        ),
+        (
+            of_pi(0.25),
+            "bounded wait with protocol inherit",
+            "the medium-priority thread ran first in 25.00 % of 1 cycles",
+        ),
+    ];
+    for (run, name, detail) in unmet {
+        assert!(gate::asked(&run).iter().any(|asked| !asked.met), "{name}");
+        let found = asked(run);
+        assert_eq!(outcomes(&found), [(name, detail, Outcome::Failed)]);
+    }
+}
+
+#[test]
+fn what_was_asked_and_holds_passes_and_a_calibrated_deadline_is_not_asked() {
+    for run in [of_wakeup(5, Ended::Completed), of_tasks(0), of_pi(0.0)] {
+        let found = asked(run.clone());
+        let all: Vec<Outcome> = found.iter().map(|case| case.outcome).collect();
+        assert_eq!(all, [Outcome::Passed], "{found:?}");
+        let mut invalid = run;
+        invalid.valid = false;
+        let found = asked(invalid);
+        assert_eq!(found[0].outcome, Outcome::Error, "{found:?}");
+    }
+    assert_eq!(asked(of_deadline("auto:1.05")), []);
 }

@@ -14,6 +14,7 @@ pub mod bursts;
 pub mod claims;
 pub mod comparison;
 pub mod extrapolation;
+pub mod gate;
 pub mod history;
 pub mod machines;
 pub mod number;

@@ -14,15 +14,6 @@ use crate::median::median_figure;
 use crate::rates::share_interval;
 use crate::stream::sample_checks;
 
-/// Whether every protocol that promises to bound the wait did.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
-    /// It did.
-    Bounded,
-    /// Another thread's work was in the wait of the most urgent one.
-    NotBounded,
-}
-
 /// A protocol with one of the two lengths of mid's work.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
@@ -97,9 +88,9 @@ impl<'a> Judge<'a> {
     }
 
     /// Concludes from what low, mid and high did, in this order.
-    pub(super) fn conclude(mut self, logs: &[Vec<Part>]) -> (Found, Verdict) {
+    pub(super) fn conclude(mut self, logs: &[Vec<Part>]) -> Found {
         let [low, mid, high] = logs else {
-            return (Found::default(), Verdict::NotBounded);
+            return Found::default();
         };
         for (cycle, ((low, mid), high)) in (0..).zip(low.iter().zip(mid).zip(high)) {
             if [low, mid, high].iter().all(|part| part.end == 0) {
@@ -126,7 +117,7 @@ impl<'a> Judge<'a> {
         self.found()
     }
 
-    fn found(&self) -> (Found, Verdict) {
+    fn found(&self) -> Found {
         let mut found = Found::default();
         for (number, case) in (0..).zip(&self.cases) {
             let mut series = figures::series(&case.tally);
@@ -143,15 +134,11 @@ impl<'a> Judge<'a> {
         found.total = figures::counts(&found.series);
         found.checks = sample_checks(&found.series);
         found.checks.push(self.arranged());
-        let mut verdict = Verdict::Bounded;
         for pair in self.cases.chunks_exact(2) {
             let [half, full] = pair else { continue };
-            let own = self.of_protocol(half, full, &mut found);
-            if own == Verdict::NotBounded && half.protocol != Protocol::None {
-                verdict = Verdict::NotBounded;
-            }
+            self.of_protocol(half, full, &mut found);
         }
-        (found, verdict)
+        found
     }
 
     /// Too few cycles that went as arranged show nothing.
@@ -176,7 +163,7 @@ impl<'a> Judge<'a> {
         Check::of("arranged", few.is_empty(), detail)
     }
 
-    fn of_protocol(&self, half: &Case, full: &Case, found: &mut Found) -> Verdict {
+    fn of_protocol(&self, half: &Case, full: &Case, found: &mut Found) {
         let name = half.protocol.name();
         let arranged = half.arranged + full.arranged;
         let inverted = half.inverted + full.inverted;
@@ -220,11 +207,6 @@ impl<'a> Judge<'a> {
         found
             .findings
             .push(Finding::observed(&id, format!("{order}; {waits}{growth}")));
-        if bounded {
-            Verdict::Bounded
-        } else {
-            Verdict::NotBounded
-        }
     }
 
     /// How much longer high waits for each ns that mid works longer: the median over pairs of
@@ -325,7 +307,7 @@ mod tests {
         logs
     }
 
-    fn judge(inherit_works: bool) -> (Found, Verdict) {
+    fn judge(inherit_works: bool) -> Found {
         let cycles = cycles();
         let cases = [Protocol::None, Protocol::Inherit]
             .iter()
@@ -339,8 +321,7 @@ mod tests {
 
     #[test]
     fn without_a_protocol_the_wait_grows_with_the_work_in_between_and_with_one_it_does_not() {
-        let (found, verdict) = judge(true);
-        assert_eq!(verdict, Verdict::Bounded);
+        let found = judge(true);
         let ids: Vec<&str> = found.findings.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["unbounded-none", "bounded-inherit"]);
         let growth: Vec<f64> = found
@@ -356,9 +337,8 @@ mod tests {
     }
 
     #[test]
-    fn inheritance_that_does_not_work_is_a_verdict() {
-        let (found, verdict) = judge(false);
-        assert_eq!(verdict, Verdict::NotBounded);
+    fn inheritance_that_does_not_work_is_found() {
+        let found = judge(false);
         assert!(found.findings.iter().any(|f| f.id == "unbounded-inherit"));
     }
 }

@@ -3,11 +3,10 @@
 
 //! `punctual measure pi`: its options, and what they mean.
 
-use std::cell::Cell;
 use std::path::Path;
 
 use clap::Args;
-use punctual_measure::pi::{self, Pi, Protocol, Verdict};
+use punctual_measure::pi::{self, Pi, Protocol};
 use punctual_model::Nanos;
 
 use super::request::{self, Measured, Request};
@@ -86,16 +85,7 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
         .option("hold", args.hold)
         .option("spin", args.spin)
         .option("protocol", protocols.join(","));
-    let verdict = Cell::new(Verdict::Bounded);
-    let exit = request::run(home, &args.common, asked, |frame| {
-        let (found, own) = pi::run(&pi, frame)?;
-        verdict.set(own);
-        Ok(found)
-    })?;
-    Ok(match (exit, verdict.get()) {
-        (Exit::Fine, Verdict::NotBounded) => Exit::Verdict,
-        (exit, _) => exit,
-    })
+    request::run(home, &args.common, asked, |frame| pi::run(&pi, frame))
 }
 
 /// Refuses what would show nothing, or would not leave the CPU to others.

@@ -13,6 +13,7 @@ use punctual_model::{
 };
 use punctual_store::Store;
 use punctual_sys::SysRoot;
+use punctual_verdict::gate;
 use punctual_verdict::words::failed_checks;
 
 use crate::cli::{self, CommonArgs, DmaLatency, SampleArgs, StatisticsArgs, Switch};
@@ -225,35 +226,10 @@ fn exit_of(record: &RunRecord) -> Exit {
     } else if !record.valid {
         Exit::Failed
     } else if record.requirements.iter().all(RequirementResult::is_met)
-        && !is_missed(record)
-        && !is_above_bound(record)
+        && gate::asked(record).iter().all(|asked| asked.met)
     {
         Exit::Fine
     } else {
         Exit::Verdict
     }
-}
-
-/// Whether a task took longer than analysis said that it could: what the analysis takes for granted does not hold here.
-fn is_above_bound(record: &RunRecord) -> bool {
-    record
-        .tasks
-        .as_ref()
-        .is_some_and(|run| run.above_bound() > 0)
-}
-
-/// Whether a deadline that was given was missed. What a requirement names the requirement judges, and the
-/// deadline `auto` of `measure deadline` is calibrated: it is nobody's demand.
-fn is_missed(record: &RunRecord) -> bool {
-    let asked = record
-        .setup
-        .as_ref()
-        .and_then(|s| s.options.get("deadline"));
-    if asked.is_some_and(|deadline| deadline.starts_with("auto")) {
-        return false;
-    }
-    let judged = |limit| record.requirements.iter().any(|r| r.limit_ns == limit);
-    let counted = record.series.iter().chain([&record.total]);
-    let mut misses = counted.flat_map(|series| &series.misses);
-    misses.any(|misses| misses.all() > 0 && !judged(misses.deadline_ns))
 }

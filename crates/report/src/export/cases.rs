@@ -10,9 +10,10 @@ use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
     Assessment, BandVerdict, Better, Check, CheckStatus, Comparison, ComparisonVerdict, Diagnosis,
     FleetReport, FleetState, History, HistoryDirection, HistoryLine, HistorySeries, HistoryVerdict,
-    LatencyCell, LatencyTest, Machines, MachinesFigure, MachinesGroup, MachinesOutlier, Misses,
+    LatencyCell, LatencyTest, Machines, MachinesFigure, MachinesGroup, MachinesOutlier,
     RealTimeClass, RefusedRun, RequirementResult, RequirementRuling, RuleOutcome, RunRecord,
 };
+use punctual_verdict::{gate, words};
 
 use crate::document::{Material, Printed};
 
@@ -88,34 +89,23 @@ pub fn cases(material: &Material) -> Vec<Case> {
 
 /// The checks of a run, and what was asked of it.
 fn of_run(suite: &str, run: &RunRecord, cases: &mut Vec<Case>) {
-    let case = |name: String, outcome, detail: String| Case {
-        suite: suite.to_owned(),
-        name,
-        outcome,
-        detail,
-    };
     cases.extend(run.checks.iter().map(|check| of_check(suite, check)));
     let invalid = run.is_invalid();
     for asked in &run.requirements {
         cases.push(requirement(suite, asked, invalid));
     }
-    let judged = |misses: &&Misses| {
-        let mut asked = run.requirements.iter();
-        asked.all(|asked| asked.limit_ns != misses.deadline_ns)
-    };
-    for misses in run.total.misses.iter().filter(judged) {
-        let late = misses.count.saturating_add(misses.overruns);
-        let detail = format!("{late} of {} wake-ups later", run.total.count);
-        let outcome = match (late, invalid) {
-            (1.., _) => Outcome::Failed,
-            (0, true) => Outcome::Error,
-            (0, false) => Outcome::Passed,
+    for asked in gate::asked(run) {
+        let outcome = match (asked.met, invalid) {
+            (false, _) => Outcome::Failed,
+            (true, true) => Outcome::Error,
+            (true, false) => Outcome::Passed,
         };
-        cases.push(case(
-            format!("deadline {}", misses.deadline_ns),
+        cases.push(Case {
+            suite: suite.to_owned(),
+            name: asked.name,
             outcome,
-            detail,
-        ));
+            detail: asked.detail,
+        });
     }
 }
 
@@ -323,21 +313,25 @@ fn of_machine(group: &MachinesGroup, at: u64, name: &str) -> (Outcome, String) {
         let figures = figures.collect::<Vec<_>>().join(", ");
         return (Outcome::Failed, format!("not like the others in {figures}"));
     }
-    let judged = group.figures.iter().filter(|figure| figure.judged);
     let lacks = |figure: &&MachinesFigure| !figure.machines.iter().any(|of| of.machine == at);
-    let lacking = judged.clone().filter(lacks).map(|of| of.figure.as_str());
-    let lacking = lacking.collect::<Vec<_>>().join(", ");
-    match (judged.count(), lacking.is_empty()) {
-        (0, _) => {
-            let detail = "no figure was judged: too few machines, or unequal runs";
-            (Outcome::Error, detail.to_owned())
-        }
-        (_, false) => (Outcome::Error, format!("no value of {lacking}")),
-        (judged, true) => {
-            let detail = format!("like the others in {judged} figures");
-            (Outcome::Passed, detail)
-        }
-    }
+    let (judged, others): (Vec<_>, Vec<_>) = group.figures.iter().partition(|of| of.judged);
+    let lacking: Vec<_> = judged.iter().copied().filter(lacks).collect();
+    let names = |figures: &[&MachinesFigure]| {
+        let names: Vec<&str> = figures.iter().map(|of| of.figure.as_str()).collect();
+        names.join(", ")
+    };
+    let problem = if judged.is_empty() {
+        "no figure was judged: too few machines, or unequal runs".to_owned()
+    } else if !lacking.is_empty() {
+        format!("no value of {}", names(&lacking))
+    } else if let Some(withheld) = others.first().map(|figure| figure.withheld.as_ref()) {
+        let why = withheld.map_or("too few machines", |of| words::obstacle(of.reason));
+        format!("no verdict on {}: {why}", names(&others))
+    } else {
+        let detail = format!("like the others in {} figures", judged.len());
+        return (Outcome::Passed, detail);
+    };
+    (Outcome::Error, problem)
 }
 
 /// Each figure of each line. What fails is what `history --fail-on new-worse` fails on.
