@@ -12,7 +12,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Xml<'a>(pub(crate) &'a str);
 
-fn plain(c: char) -> char {
+/// A character, or what replaces it.
+pub(crate) fn plain(c: char) -> char {
     let harmful = (c.is_control() && c != '\n')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
     if harmful { '\u{fffd}' } else { c }

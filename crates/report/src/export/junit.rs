@@ -12,6 +12,8 @@ use punctual_model::LatencyTest;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
+use crate::escape::plain;
+
 use super::cases::{Case, Outcome, of_latency_test};
 
 /// Writes the cases of `test` as JUnit's XML.
@@ -92,9 +94,11 @@ fn counts(cases: &[Case]) -> Vec<(&'static str, Cow<'static, str>)> {
     counts
 }
 
-/// Replaces what XML has no way to say.
+/// Replaces what XML has no way to say, and what would rearrange the line.
 fn sayable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { plain(c) })
+        .collect()
 }
 
 #[cfg(test)]
@@ -177,12 +181,14 @@ mod tests {
     fn without_a_baseline_a_cell_is_one_case() {
         let mut alone = test(BandVerdict::Better);
         alone.comparisons.clear();
-        alone.cells[0].faults.push("seed 1: \u{1b}panic".to_owned());
+        let fault = "seed 1: \u{1b}panic\u{fffe}\u{ffff}\u{202e}";
+        alone.cells[0].faults.push(fault.to_owned());
         let text = written(&alone);
         assert!(
             text.contains("tests=\"1\" failures=\"0\" errors=\"1\""),
             "{text}"
         );
-        assert!(text.contains("seed 1: \u{fffd}panic"), "{text}");
+        let sayable = "seed 1: \u{fffd}panic\u{fffd}\u{fffd}\u{fffd}\"";
+        assert!(text.contains(sayable), "{text}");
     }
 }

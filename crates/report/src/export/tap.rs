@@ -36,7 +36,7 @@ pub fn tap(cases: &[Case], out: &mut dyn Write) -> io::Result<()> {
 
 /// A description: nothing in it is taken for a number, a directive or a line of its own.
 fn plain(text: &str) -> String {
-    line(text).replace('#', "\\#")
+    line(text).replace('\\', "\\\\").replace('#', "\\#")
 }
 
 fn line(text: &str) -> String {
@@ -59,15 +59,17 @@ mod tests {
             case(Outcome::Failed, "x # TODO later\nok 2 y"),
             case(Outcome::Skipped, "z"),
             case(Outcome::Error, "e"),
+            case(Outcome::Failed, "x\\# TODO"),
         ];
         let mut out = Vec::new();
         tap(&cases, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "TAP version 13\n1..3\n\
+            "TAP version 13\n1..4\n\
              not ok 1 run a x \\# TODO later ok 2 y\n# why not ok 9\n\
              ok 2 run a z # SKIP why not ok 9\n\
-             not ok 3 run a e\n# could not be judged: why not ok 9\n"
+             not ok 3 run a e\n# could not be judged: why not ok 9\n\
+             not ok 4 run a x\\\\\\# TODO\n# why not ok 9\n"
         );
     }
 }
