@@ -126,11 +126,13 @@ fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
         return Vec::new();
     }
     let size = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|n| n * size)
-        .find(|step| *step >= rough * 0.999)
-        .unwrap_or(size * 10.0);
+    let steps = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0].map(|n| n * size);
+    let fitting = steps.iter().position(|step| *step >= rough * 0.999);
+    let upto = fitting.map_or(steps.len(), |at| at + 1);
+    // One text alone says nothing of how far apart places are.
+    let two = |step: &&f64| (high / **step).floor() > (low / **step).ceil();
+    let step = steps.iter().take(upto).rev().find(two);
+    let step = step.copied().unwrap_or(size);
     let mut ticks = Vec::new();
     let mut number = (low / step).ceil();
     while number * step <= high && ticks.len() < 100 {
@@ -144,10 +146,16 @@ fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
     ticks
 }
 
+/// A logarithmic axis that is shorter has evenly spaced ticks: there may be no round figure in it.
+const LEAST_DECADES: f64 = 0.35;
+
 fn log_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
     let decades = (high / low).log10();
     if !(decades.is_finite() && decades > 0.0) {
         return Vec::new();
+    }
+    if decades < LEAST_DECADES {
+        return linear_ticks(low, high, most);
     }
     // Where there is room, 2 and 5 have a text too.
     let written: &[u32] = match most as f64 / decades {
@@ -172,7 +180,10 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
         }
         exponent += 1.0;
     }
-    ticks
+    match ticks.iter().filter(|tick| !tick.text.is_empty()).count() {
+        0 | 1 => linear_ticks(low, high, most),
+        _ => ticks,
+    }
 }
 
 /// The digits of an axis with little room: two texts at least, so that one can tell how far apart they are.
@@ -212,18 +223,16 @@ pub fn figure(value: f64, step: f64) -> String {
     }
     let size = value.abs();
     if !(1e-4..1e6).contains(&size) {
-        let text = format!("{value:.2e}");
+        let digits = digits(size.log10().floor() - step.abs().log10().floor());
+        let text = format!("{value:.digits$e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        let digits = match digits.contains('.') {
+            true => digits.trim_end_matches('0').trim_end_matches('.'),
+            false => digits,
+        };
         return format!("{digits}e{exponent}");
     }
-    let decimals = (-step.abs().log10().floor()).clamp(0.0, 6.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "0 to 6"
-    )]
-    let decimals = decimals as usize;
+    let decimals = digits(-step.abs().log10().floor());
     let text = format!("{value:.decimals$}");
     match text.split_once('.') {
         Some((_, fraction)) if fraction.bytes().all(|b| b == b'0') => {
@@ -231,6 +240,17 @@ pub fn figure(value: f64, step: f64) -> String {
         }
         _ => text,
     }
+}
+
+/// A number of digits behind the point.
+fn digits(number: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 to 15"
+    )]
+    let digits = number.clamp(0.0, 15.0) as usize;
+    digits
 }
 
 /// Writes a count with thin spaces between thousands.
@@ -280,6 +300,43 @@ mod tests {
                 assert!(texts(axis, &[low, high], 6).len() < 14, "{low} {high}");
             }
         }
+    }
+
+    #[test]
+    fn each_axis_has_two_texts_and_no_text_twice() {
+        let ratios = [
+            1.0 + 1e-6,
+            1.001,
+            1.04,
+            1.3,
+            1.66,
+            1.83,
+            2.3,
+            3.2,
+            8.7,
+            45.0,
+            1e4,
+            1e9,
+        ];
+        let starts = [
+            1e-5, 1.04, 7.3, 10.6, 999.0, 98_765.4, 990_000.0, 1.23e7, 9.9e11,
+        ];
+        for low in starts {
+            for ratio in ratios {
+                for most in 2..10 {
+                    for ticks in [linear_ticks, log_ticks] {
+                        let ticks = ticks(low, low * ratio, most);
+                        let texts = ticks.iter().map(|tick| &*tick.text);
+                        let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+                        let apart = std::collections::BTreeSet::from_iter(&texts);
+                        let what = format!("{low} {ratio} {most}: {texts:?}");
+                        assert!(texts.len() > 1 && apart.len() == texts.len(), "{what}");
+                    }
+                }
+            }
+        }
+        let narrow = linear_ticks(1.2301e7, 1.2309e7, 4);
+        assert_eq!(narrow[0].text, "1.2302e7");
     }
 
     #[test]

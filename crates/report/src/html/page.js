@@ -31,8 +31,9 @@ const shape = (parent, name, attributes, text) => {
 const figure = (v, step) => {
   if (v === 0) return '0';
   const size = Math.abs(v);
-  if (size < 1e-4 || size >= 1e6) return v.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  const decimals = Math.min(6, Math.max(0, -Math.floor(Math.log10(Math.abs(step)) + 1e-9)));
+  const order = n => Math.floor(Math.log10(Math.abs(n)) + 1e-9), digits = n => Math.min(15, Math.max(0, n));
+  if (size < 1e-4 || size >= 1e6) return v.toExponential(digits(order(v) - order(step))).replace(/(\.\d*?)0+e/, '$1e').replace('.e', 'e').replace('e+', 'e');
+  const decimals = digits(-order(step));
   const text = v.toFixed(decimals);
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 };
@@ -44,7 +45,9 @@ const ticks = (low, high, log, most) => {
   if (!(high > low)) return out;
   if (!log) {
     const rough = (high - low) / Math.max(2, most), size = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map(n => n * size).find(s => s >= rough * 0.999) || size * 10;
+    const steps = [0.2, 0.5, 1, 2, 5, 10].map(n => n * size), fitting = steps.findIndex(s => s >= rough * 0.999);
+    // One text alone says nothing of how far apart places are.
+    const step = steps.slice(0, fitting < 0 ? steps.length : fitting + 1).reverse().find(s => Math.floor(high / s) > Math.ceil(low / s)) || size;
     for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-12) && out.length < 100; n++) out.push([n * step, figure(n * step, step)]);
     return out;
   }
@@ -59,7 +62,7 @@ const ticks = (low, high, log, most) => {
       const at = n * 10 ** e;
       if (at >= low && at <= high) out.push([at, written.includes(n) && e % every === 0 ? figure(at, at) : '']);
     }
-  return out;
+  return out.filter(([, text]) => text).length < 2 ? ticks(low, high, false, most) : out;
 };
 const fit = (values, log) => {
   let low = Infinity, high = -Infinity;
