@@ -54,17 +54,16 @@ fn word(result: &ComparedFigure) -> &'static str {
     words::verdict(result.verdict)
 }
 
-fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
-    let times = Times::of(comparison);
-    let of = results(comparison, &group.name);
-    let overall = Overall::of(&of);
+/// What a group is, compared with the first, and how that sounds.
+pub(super) fn verdict(comparison: &Comparison, group: &ComparedGroup) -> (Tone, &'static str) {
+    let overall = Overall::of(&results(comparison, &group.name));
     let required = |ruling| {
         let mut of = comparison.requirements.iter();
         of.any(|r| r.group == group.name && r.result.ruling == ruling)
     };
     let baseline = comparison.groups.first().unwrap_or(group);
     let empty = |group: &ComparedGroup| group.runs.is_empty() && group.published.is_none();
-    let (tone, verdict) = match overall {
+    match overall {
         _ if empty(baseline) || empty(group) => (Tone::Doubtful, "nothing was compared"),
         _ if required(RequirementRuling::Fail) => (Tone::Bad, "requirement not met"),
         _ if required(RequirementRuling::Unclaimed) => (Tone::Doubtful, "requirement not shown"),
@@ -77,7 +76,13 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
         Overall::Different | Overall::Same | Overall::NotWorse | Overall::NotDistinguishable => {
             (Tone::Plain, overall.word())
         }
-    };
+    }
+}
+
+fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
+    let times = Times::of(comparison);
+    let of = results(comparison, &group.name);
+    let (tone, verdict) = verdict(comparison, group);
     // Those with a verdict carry the answer.
     let mut order: Vec<&&ComparedFigure> = of.iter().collect();
     order.order_by_key(|r| {

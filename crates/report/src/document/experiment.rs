@@ -10,7 +10,7 @@
 mod front;
 
 use punctual_model::{
-    ComparedFigure, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
+    ComparedFigure, ComparedGroup, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
     MeasurementResults, Ordered as _, figure_heading, figure_words,
 };
 
@@ -148,32 +148,52 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
     facts.map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
+/// What is said of cells, by the verdict on each.
+const VERDICTS: [(&str, &str); 12] = [
+    ("better", "better"),
+    ("worse", "worse"),
+    ("requirement not met", "with a requirement not met"),
+    ("mixed", "mixed"),
+    ("different", "different"),
+    ("the same", "the same"),
+    ("not worse", "not worse"),
+    ("not distinguishable", "not distinguishable"),
+    ("too few runs", "with too few runs"),
+    ("no verdict", "without a verdict"),
+    ("requirement not shown", "with a requirement not shown"),
+    ("nothing was compared", "not compared"),
+];
+
 /// Many cells in a sentence.
 fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
     let times = Times::of(&measurement.comparison);
-    let with = |tone| answers.iter().filter(|a| a.tone == tone).count();
-    let better: Vec<&str> = answers
+    let groups = &measurement.comparison.groups;
+    let cells: Vec<(&ComparedGroup, Tone, &str)> = groups
         .iter()
-        .filter(|a| a.tone == Tone::Good)
-        .map(|a| a.sentence.split(" against ").next().unwrap_or(""))
+        .skip(1)
+        .map(|group| {
+            let (tone, verdict) = comparison::verdict(&measurement.comparison, group);
+            (group, tone, verdict)
+        })
+        .collect();
+    let with = |tone| cells.iter().filter(|cell| cell.1 == tone).count();
+    let of = |verdict| cells.iter().filter(|cell| cell.2 == verdict).count();
+    let better: Vec<&str> = cells
+        .iter()
+        .filter(|cell| cell.1 == Tone::Good)
+        .map(|cell| cell.0.name.as_str())
         .take(5)
         .collect();
-    let (good, bad, doubtful) = (with(Tone::Good), with(Tone::Bad), with(Tone::Doubtful));
-    let plain = answers.len() - good - bad - doubtful;
-    let of = [
-        (good, "better"),
-        (bad, "worse"),
-        (plain, "not distinguishable or the same"),
-        (doubtful, "mixed or with too few runs"),
-    ];
-    let parts = of.into_iter().filter(|(n, _)| *n > 0);
-    let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
-    let first = measurement.comparison.groups.first();
+    let parts = VERDICTS.iter().map(|(verdict, said)| (of(*verdict), said));
+    let parts = parts.filter(|(n, _)| *n > 0);
+    let parts: Vec<String> = parts.map(|(n, said)| format!("{n} {said}")).collect();
     let mut sentence = format!(
-        "{}: of {} against {}, {}",
+        "{}: of {} compared with {}, {}",
         measurement.measurement,
-        counted(answers.len() as u64, "cell"),
-        first.map_or("the first", |first| first.name.as_str()),
+        counted(cells.len() as u64, "cell"),
+        groups
+            .first()
+            .map_or("the first", |first| first.name.as_str()),
         parts.join(", ")
     );
     if !better.is_empty() {
@@ -207,10 +227,14 @@ fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
         })
         .collect();
     if figures.is_empty() {
-        figures = of_cells(answers);
+        figures = of_cells(&cells, answers);
     }
-    let (tone, word) = match (good, bad) {
-        (0, 0) if doubtful > 0 => (Tone::Doubtful, "too few runs"),
+    let mixed = of("mixed");
+    let (tone, word) = match (with(Tone::Good) + mixed, with(Tone::Bad) + mixed) {
+        (0, 0) if of("different") > 0 => (Tone::Plain, "different cells"),
+        (0, 0) if with(Tone::Doubtful) > 0 => (Tone::Doubtful, "too few runs"),
+        (0, 0) if of("the same") == cells.len() => (Tone::Plain, "the same"),
+        (0, 0) if of("not worse") == cells.len() => (Tone::Plain, "not worse"),
         (0, 0) => (Tone::Plain, "not distinguishable"),
         (_, 0) => (Tone::Good, "better cells"),
         (0, _) => (Tone::Bad, "worse cells"),
@@ -226,14 +250,13 @@ fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
 }
 
 /// Where no effect of a factor was found: the first figure of some cells, of those with a verdict first.
-fn of_cells(answers: &[Answer]) -> Vec<KeyFigure> {
-    let mut order: Vec<&Answer> = answers.iter().collect();
-    order.order_by_key(|a| !matches!(a.tone, Tone::Good | Tone::Bad));
-    let figure = |answer: &&Answer| {
-        let cell = answer.sentence.split(" against ").next()?;
+fn of_cells(cells: &[(&ComparedGroup, Tone, &str)], answers: &[Answer]) -> Vec<KeyFigure> {
+    let mut order: Vec<_> = cells.iter().zip(answers).collect();
+    order.order_by_key(|(_, answer)| !matches!(answer.tone, Tone::Good | Tone::Bad));
+    let figure = |((group, ..), answer): &(&(&ComparedGroup, Tone, &str), &Answer)| {
         let figure = answer.figures.first()?.clone();
         Some(KeyFigure {
-            name: format!("{cell}, {}", figure.name),
+            name: format!("{}, {}", group.name, figure.name),
             ..figure
         })
     };

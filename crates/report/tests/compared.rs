@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a report says of compared groups and of the cells of an experiment.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use punctual_model::{Better, ExperimentCell, ExperimentFactor, ExperimentResults, Figure};
+use punctual_report::document::{Document, Material};
+use punctual_stats::runs::Options;
+use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput};
+
+/// Runs in twelve blocks with means around `ns`, and a cost that is neither good nor bad.
+fn group(name: &str, ns: f64, cost: f64) -> GroupInput {
+    let run = |block: u32| {
+        let mut record = common::run();
+        record.id = format!("{name}-{block}");
+        record.name = Some(record.id.clone());
+        record.tags.insert("block".to_owned(), block.to_string());
+        let noise = 1.0 + 0.001 * f64::from(block);
+        record.total.mean_ns = Some(ns * noise);
+        let cost = Figure::single("cost", "1", Better::Neither, cost * noise);
+        record.figures.push(cost);
+        RunInput {
+            record,
+            histogram: None,
+            blocks: None,
+            started_s: Some(f64::from(block)),
+        }
+    };
+    GroupInput {
+        name: name.to_owned(),
+        runs: (1..=12).map(run).collect(),
+        refused: Vec::new(),
+    }
+}
+
+fn asked(figures: &[&str]) -> ComparisonRequest {
+    ComparisonRequest {
+        metrics: figures.iter().map(|name| name.parse().unwrap()).collect(),
+        options: Options::default(),
+        ..ComparisonRequest::default()
+    }
+}
+
+fn cells(cells: &[(&str, f64, f64)]) -> ExperimentResults {
+    let levels: Vec<String> = cells.iter().map(|cell| cell.0.to_owned()).collect();
+    let design = Design {
+        name: "kernels".to_owned(),
+        blocks_planned: 12,
+        factors: vec![ExperimentFactor {
+            name: "kernel".to_owned(),
+            levels: levels.clone(),
+        }],
+        cells: levels
+            .iter()
+            .map(|level| ExperimentCell {
+                name: level.clone(),
+                levels: vec![level.clone()],
+            })
+            .collect(),
+        ..Design::default()
+    };
+    let groups = cells.iter().map(|(name, ns, cost)| group(name, *ns, *cost));
+    let measurement = MeasurementInput {
+        name: "wakeup".to_owned(),
+        groups: groups.collect(),
+    };
+    experiment(&design, vec![measurement], &asked(&["mean", "cost"])).unwrap()
+}
+
+#[test]
+fn many_cells_are_counted_by_their_verdicts_and_named_by_their_names() {
+    let results = cells(&[
+        ("base", 30e3, 1.0),
+        ("fast", 20e3, 1.0),
+        ("slow", 90e3, 1.0),
+        ("slower", 99e3, 1.0),
+        ("other", 30e3, 5.0),
+        ("equal", 30e3, 1.0),
+        ("faster", 10e3, 1.0),
+    ]);
+    let effects_aside = ExperimentResults {
+        measurements: results
+            .measurements
+            .iter()
+            .map(|of| punctual_model::MeasurementResults {
+                effects: Vec::new(),
+                ..of.clone()
+            })
+            .collect(),
+        ..results
+    };
+    let document = Document::new(&Material {
+        experiments: vec![effects_aside],
+        ..Material::default()
+    });
+    let [answer] = document.answers.as_slice() else {
+        panic!("{:?}", document.answers);
+    };
+    assert_eq!(
+        answer.sentence,
+        "wakeup: of 6 cells compared with base, 2 better, 2 worse, 1 different, 1 not distinguishable; better: fast, faster."
+    );
+    assert_eq!(answer.word, "mixed");
+    let names: Vec<&str> = answer.figures.iter().map(|of| of.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "fast, mean: better",
+            "slow, mean: worse",
+            "slower, mean: worse",
+            "faster, mean: better"
+        ]
+    );
+}
