@@ -85,9 +85,12 @@ pub fn chart(chart: &Chart) -> String {
     let y = Placed::new(&chart.y, extent(&drawn, chart, false), y_ends.0, y_ends.1);
     let mut body = String::new();
     grid(&mut body, chart, &x, &y, (left, top, right, bottom));
+    // Unique in a page as the chart's own id is; no id of a page has a dot.
+    let clip = format!("clip.{}", chart.id);
+    let clip = Xml(&clip);
     body += &format!(
-        "<clipPath id=\"c\"><rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\
-         <g clip-path=\"url(#c)\">",
+        "<clipPath id=\"{clip}\"><rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\
+         <g clip-path=\"url(#{clip})\">",
         top - 6.0,
         right - left,
         plot + 7.0
@@ -384,14 +387,18 @@ impl Frame<'_> {
         let y = y + apart.unwrap_or(0.0);
         let mut out = String::new();
         if let Some((low, high)) = point.interval {
-            let ends = match self.names {
-                true => (self.x.place(low), self.x.place(high)),
-                false => (self.y.place(low), self.y.place(high)),
-            };
-            if let (Some(low), Some(high)) = ends {
+            let axis = if self.names { self.x } else { self.y };
+            if let Some(high) = axis.place(high) {
+                // An end that has no place is beyond the floor: it is open.
+                let cap = match (axis.place(low), self.names) {
+                    (Some(low), true) => format!("M{low:.1} {:.1}v8m0 -4", y - 4.0),
+                    (Some(low), false) => format!("M{:.1} {low:.1}h8m-4 0", x - 4.0),
+                    (None, true) => format!("M{:.1} {y:.1}", axis.floor()),
+                    (None, false) => format!("M{x:.1} {:.1}", axis.floor()),
+                };
                 let path = match self.names {
-                    true => format!("M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8", y - 4.0),
-                    false => format!("M{:.1} {low:.1}h8m-4 0V{high:.1}m-4 0h8", x - 4.0),
+                    true => format!("{cap}H{high:.1}m0 -4v8"),
+                    false => format!("{cap}V{high:.1}m-4 0h8"),
                 };
                 out += &format!("<path fill=\"none\" d=\"{path}\"/>");
             }

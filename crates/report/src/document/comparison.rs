@@ -251,10 +251,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
             let Some(ratio) = result.ratio.filter(|r| r.estimate > 0.0) else {
                 continue;
             };
-            let interval = ratio
-                .interval
-                .filter(|i| i.low > 0.0)
-                .map(|i| (i.low, i.high));
+            let interval = ratio.interval.map(|i| (i.low, i.high));
             let mut point = Point::at(ratio.estimate, row as f64)
                 .within(interval)
                 .of(result.candidate.runs + result.baseline.runs);

@@ -382,10 +382,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
                 names.len() - 1
             });
             blocks = blocks.max(effect.blocks);
-            let interval = effect
-                .interval
-                .filter(|i| i.low > 0.0)
-                .map(|i| (i.low, i.high));
+            let interval = effect.interval.map(|i| (i.low, i.high));
             points.extend(
                 effect
                     .estimate

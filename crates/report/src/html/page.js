@@ -335,7 +335,9 @@ class Plot {
         if (names) { const lane = lanes[Math.round(p[1])]; y += (lane.indexOf(i) - (lane.length - 1) / 2) * 7; }
         if (p[2] != null) {
           const [a, b] = names ? [X(p[2]), X(p[3])] : [Y(p[2]), Y(p[3])];
-          if (a !== null && b !== null) shape(g, 'path', {class: 'l', 'stroke-width': 1.6, d: names ? `M${a.toFixed(1)} ${y - 4}v8m0 -4H${b.toFixed(1)}m0 -4v8` : `M${x - 4} ${a.toFixed(1)}h8m-4 0V${b.toFixed(1)}m-4 0h8`});
+          // An end that has no place is beyond the floor: it is open.
+          const cap = names ? a === null ? `M${left} ${y}` : `M${a.toFixed(1)} ${y - 4}v8m0 -4` : a === null ? `M${x} ${bottom}` : `M${x - 4} ${a.toFixed(1)}h8m-4 0`;
+          if (b !== null) shape(g, 'path', {class: 'l', 'stroke-width': 1.6, d: cap + (names ? `H${b.toFixed(1)}m0 -4v8` : `V${b.toFixed(1)}m-4 0h8`)});
         }
         shape(g, 'circle', {class: sound(s) ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
       }
@@ -375,7 +377,7 @@ class Plot {
       if (x === null || y === null || p[0] < x0 || p[0] > x1) continue;
       const text = cut(p[5], w < 560 ? 24 : 40), end = Number(x > (left + right) / 2);
       // Beside the point, else beyond the ends of its interval.
-      const ends = p[2] == null ? [] : [Y(p[3]) - 8, Y(p[2]) + 14].flatMap(at => [[x, at, 0.5], [end ? x + 4 : x - 4, at, end]]);
+      const ends = p[2] == null ? [] : [Y(p[3]) - 8, (Y(p[2]) ?? bottom) + 14].flatMap(at => [[x, at, 0.5], [end ? x + 4 : x - 4, at, end]]);
       const found = spot(text, [...[4, -8, 16].map(by => [end ? x - 7 : x + 7, y + by, end]), ...ends]);
       if (found) write(text, found, '');
     }

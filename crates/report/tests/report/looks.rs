@@ -82,3 +82,61 @@ fn dots_are_dots_in_the_legend_and_lines_are_lines() {
     assert_eq!(legend(Shape::Step), (true, false));
     assert_eq!(legend(Shape::Dots), (true, true));
 }
+
+#[test]
+fn each_interval_has_a_bar_and_is_open_where_its_low_end_has_no_place() {
+    let drawn = |y: Axis, points: Vec<Point>| {
+        svg::chart(&Chart {
+            id: "intervals".to_owned(),
+            title: "Intervals".to_owned(),
+            note: String::new(),
+            x: Axis::log("Ratio"),
+            y,
+            series: vec![Series {
+                name: "estimate".to_owned(),
+                counted: String::new(),
+                shape: Shape::Points,
+                points,
+                validity: Validity::Valid,
+                shown: true,
+                look: None,
+            }],
+            marks: Vec::new(),
+        })
+    };
+    let across = |low| Point::at(2.0, 0.0).within(Some((low, 3.0)));
+    let up = |low| Point::at(2.0, 2.0).within(Some((low, 3.0)));
+    let names = || Axis::names("", vec!["a".to_owned()]);
+    let closed = "m0 -4H";
+    let file = drawn(names(), vec![across(1.0), across(0.0), across(-1.0)]);
+    assert_eq!(file.matches("m0 -4v8\"").count(), 3, "{file}");
+    assert_eq!(file.matches(closed).count(), 1, "{file}");
+    let file = drawn(Axis::log("Value"), vec![up(1.0), up(0.0), up(-1.0)]);
+    assert_eq!(file.matches("m-4 0h8\"").count(), 3, "{file}");
+    assert_eq!(file.matches("m-4 0V").count(), 1, "{file}");
+}
+
+#[test]
+fn no_two_parts_of_a_page_have_one_id_and_each_drawing_clips_itself() {
+    let document = document(vec![item(1, 2), item(2, 2), irq()]);
+    let page = punctual_report::html::page(&document);
+    let mut ids: Vec<&str> = page
+        .match_indices(" id=\"")
+        .filter_map(|(at, found)| page[at + found.len()..].split('"').next())
+        .collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "{ids:?}");
+    let drawings: Vec<&str> = page.split("<svg ").skip(1).collect();
+    let mut clipped = 0;
+    for drawing in drawings {
+        let drawing = drawing.split("</svg>").next().unwrap();
+        for clip in drawing.split("url(#").skip(1) {
+            let id = clip.split(')').next().unwrap();
+            assert!(drawing.contains(&format!(" id=\"{id}\"")), "{id}");
+            clipped += 1;
+        }
+    }
+    assert!(clipped > 2, "{clipped}");
+}

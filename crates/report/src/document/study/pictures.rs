@@ -189,8 +189,7 @@ impl Draw<'_> {
         for (place, row) in (0_u32..).zip(&compared) {
             let place = f64::from(place);
             if let Some(ratio) = row.ratio.filter(|ratio| ratio.estimate > 0.0) {
-                let ends = ratio.interval.filter(|ends| ends.low > 0.0);
-                let ends = ends.map(|ends| (ends.low, ends.high));
+                let ends = ratio.interval.map(|ends| (ends.low, ends.high));
                 here.push(Point::at(ratio.estimate, place).within(ends).of(row.runs));
             }
             let ratio = row.published_ratio.filter(|ratio| *ratio > 0.0);
