@@ -61,6 +61,9 @@ pub struct HistoryMethod {
 pub struct HistoryLine {
     /// What tells it from the other lines, or the machine where there is one line.
     pub name: String,
+    /// Whether its times are instruction counts, and no latencies. Absent where they are latencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_time: bool,
     /// Its runs, in order.
     pub runs: Vec<HistoryRun>,
     /// One entry a figure.

@@ -53,6 +53,9 @@ pub struct MachinesMethod {
 pub struct MachinesGroup {
     /// What tells it from the other groups, or the kernel where there is one.
     pub name: String,
+    /// Whether its times are instruction counts, and no latencies. Absent where they are latencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_time: bool,
     /// Its machines, by name.
     pub machines: Vec<ComparedMachine>,
     /// One entry a figure.

@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use punctual_model::{Comparison, ExperimentResults, RunRecord};
+use punctual_model::{
+    Comparison, ExperimentResults, History, HistoryLine, Machines, MachinesGroup, RunRecord,
+};
 
 use crate::chart::Validity;
 use crate::text::compared_unit;
@@ -41,6 +43,28 @@ impl Times {
     pub(crate) fn of_experiment(results: &ExperimentResults) -> Self {
         let mut measurements = results.measurements.iter();
         Self::counted(measurements.any(|m| m.comparison.is_virtual()))
+    }
+
+    /// Those of the runs of a line.
+    pub(crate) fn of_line(line: &HistoryLine) -> Self {
+        Self::counted(line.virtual_time)
+    }
+
+    /// Those of all lines together: what is said of latencies too has no word for counts.
+    pub(crate) fn of_history(history: &History) -> Self {
+        let mut lines = history.lines.iter();
+        Self::counted(!history.lines.is_empty() && lines.all(|line| line.virtual_time))
+    }
+
+    /// Those of the machines of a group.
+    pub(crate) fn of_group(group: &MachinesGroup) -> Self {
+        Self::counted(group.virtual_time)
+    }
+
+    /// Those of all groups together, as those of all lines.
+    pub(crate) fn of_machines(fleet: &Machines) -> Self {
+        let mut groups = fleet.groups.iter();
+        Self::counted(!fleet.groups.is_empty() && groups.all(|group| group.virtual_time))
     }
 
     /// Returns the unit of times in the tables and on the axes of runs, which may be of both kinds.

@@ -8,7 +8,7 @@ mod common;
 
 use punctual_model::{
     AgentKind, Comparison, ExperimentCell, ExperimentFactor, ExperimentResults, Guest, GuestAgent,
-    GuestTime, Nanos,
+    GuestTime, History, Machines, Nanos,
 };
 use punctual_report::chart::{Drawing, Validity, svg};
 use punctual_report::document::{Block, Document, Material, Table};
@@ -17,6 +17,8 @@ use punctual_report::{markdown, text};
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
 use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput, compare};
+use punctual_verdict::history::{HistoryRequest, history};
+use punctual_verdict::machines::{MachinesRequest, machines};
 
 /// Runs of a group in blocks, with means around `ns`.
 fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
@@ -288,4 +290,108 @@ fn runs_of_guests_that_ran_other_programs_are_said_to_differ_in_that() {
             "{said}"
         );
     }
+}
+
+/// Runs over time whose mean doubles, or of machines of which one is slow.
+fn runs(time: GuestTime, machines: bool) -> GroupInput {
+    let of = |number: u32| {
+        let name = format!("m{:02}", number % 12);
+        let slow = match machines {
+            true => number % 12 == 7,
+            false => number >= 24,
+        };
+        let ns = if slow { 90e3 } else { 30e3 };
+        let mut run = group(&name, ns, time).runs.remove(0);
+        run.record.id = format!("run-{number:02}");
+        run.record.started = Some(format!("2026-11-{:02}T09:00:00Z", number % 28 + 1));
+        let noise = f64::from(number * 7 % 11);
+        run.record.total.mean_ns = Some(ns * (1.0 + 0.001 * noise));
+        run.started_s = Some(f64::from(number));
+        if machines {
+            run.record.host.hostname = Some(name);
+        }
+        run
+    };
+    GroupInput {
+        name: "all".to_owned(),
+        runs: (0..36).map(of).collect(),
+        refused: Vec::new(),
+    }
+}
+
+fn over_time(time: GuestTime) -> Material {
+    let asked = HistoryRequest {
+        metrics: vec!["mean".parse().unwrap()],
+        ..HistoryRequest::default()
+    };
+    let found = history(runs(time, false), &asked).unwrap();
+    assert_eq!(found.lines[0].series[0].changes.len(), 1);
+    Material {
+        histories: vec![found],
+        ..Material::default()
+    }
+}
+
+fn of_machines(time: GuestTime) -> Material {
+    let asked = MachinesRequest {
+        metrics: vec!["mean".parse().unwrap()],
+        level: 0.05,
+    };
+    let found = machines(runs(time, true), &asked).unwrap();
+    assert_eq!(found.groups[0].outliers.len(), 1);
+    Material {
+        machines: vec![found],
+        ..Material::default()
+    }
+}
+
+#[test]
+fn histories_and_machines_in_virtual_time_say_what_their_times_are() {
+    for material in [
+        over_time(GuestTime::Virtual),
+        of_machines(GuestTime::Virtual),
+    ] {
+        let document = Document::new(&material);
+        let answer = &document.answers[0];
+        assert!(answer.word.ends_with("(virtual time)"), "{answer:?}");
+        assert!(answer.sentence.contains("instruction counts"), "{answer:?}");
+        for figure in &answer.figures {
+            assert!(figure.name.ends_with("(virtual time)"), "{figure:?}");
+        }
+        for drawing in document.drawings() {
+            let Drawing::Chart(chart) = drawing else {
+                panic!("{drawing:?}");
+            };
+            let all = |validity| chart.series.iter().all(|s| s.validity == validity);
+            assert!(all(Validity::Virtual), "{}", chart.title);
+            assert!(chart.y.label.contains("virtual"), "{}", chart.y.label);
+        }
+        for table in tables(&document) {
+            assert!(table.caption.contains("virtual time"), "{}", table.caption);
+        }
+        let page = markdown::page(&document);
+        assert_eq!(unmarked(&page), Vec::<&str>::new(), "{page}");
+        let text = text_of(material);
+        assert!(text.starts_with("VIRTUAL TIME: "), "{text}");
+        assert!(text.contains("not latencies of"), "{text}");
+        assert_eq!(unmarked(&text), Vec::<&str>::new(), "{text}");
+    }
+    for material in [over_time(GuestTime::Real), of_machines(GuestTime::Real)] {
+        let text = text_of(material);
+        assert!(text.contains('µ'), "{text}");
+        assert!(!text.to_lowercase().contains("virtual"), "{text}");
+    }
+}
+
+#[test]
+fn histories_and_machines_of_earlier_programs_are_read_as_measured_times() {
+    let history = over_time(GuestTime::Real).histories.remove(0);
+    let json = serde_json::to_string(&history).unwrap();
+    assert!(!json.contains("virtual_time"), "{json}");
+    let read: History = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, history);
+    let fleet = of_machines(GuestTime::Virtual).machines.remove(0);
+    let json = serde_json::to_string(&fleet).unwrap();
+    assert!(json.contains("\"virtual_time\":true"), "{json}");
+    assert_eq!(serde_json::from_str::<Machines>(&json).unwrap(), fleet);
 }

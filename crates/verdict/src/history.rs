@@ -18,7 +18,7 @@ use punctual_stats::history::{self, LEAST_RUNS, OF_ONE_LOOK, Options, RECENT, ch
 use punctual_stats::runs::{Scale, length_fault};
 
 use crate::comparison::grounds::{length, reach};
-use crate::comparison::remarks::facts;
+use crate::comparison::remarks::{facts, virtual_time};
 use crate::comparison::{
     CompareError, GroupInput, Metric, RunInput, default_metrics, effect, expanded, interval, known,
     meaning, missing, unit_of,
@@ -159,6 +159,7 @@ pub fn history(runs: GroupInput, asked: &HistoryRequest) -> Result<History, Comp
         .zip(columns)
         .map(|((name, runs), columns)| HistoryLine {
             name: name.clone(),
+            virtual_time: is_virtual(runs),
             runs: runs.iter().map(shown).collect(),
             series: columns
                 .into_iter()
@@ -371,6 +372,11 @@ pub(crate) fn lengths<'a>(
     })
 }
 
+/// Whether there are runs in virtual time among them.
+fn is_virtual(runs: &[Placed]) -> bool {
+    runs.iter().any(|placed| placed.run.record.is_virtual())
+}
+
 fn shown(placed: &Placed) -> HistoryRun {
     let record = &placed.run.record;
     HistoryRun {
@@ -491,7 +497,10 @@ fn remarks(
     columns: &[Vec<Column>],
     refused: &[RefusedRun],
 ) -> Vec<Finding> {
-    let mut remarks = Vec::new();
+    let counted = lines.iter().filter(|(_, runs)| is_virtual(runs)).count();
+    let mut remarks: Vec<Finding> = virtual_time(counted, lines.len(), "series")
+        .into_iter()
+        .collect();
     let runs = || lines.iter().flat_map(|(_, runs)| runs);
     let imported = runs()
         .filter(|placed| placed.run.record.origin.is_some())

@@ -16,7 +16,7 @@ use punctual_model::{
 use punctual_stats::fleet::{self, LEAST_MACHINES};
 use punctual_stats::runs::Scale;
 
-use crate::comparison::remarks::facts;
+use crate::comparison::remarks::{facts, virtual_time};
 use crate::comparison::{
     CompareError, GroupInput, Metric, RunInput, default_metrics, expanded, interval, meaning,
     missing, unit_of,
@@ -90,6 +90,10 @@ pub fn machines(runs: GroupInput, asked: &MachinesRequest) -> Result<Machines, C
             .collect();
         MachinesGroup {
             name,
+            virtual_time: machines
+                .values()
+                .flatten()
+                .any(|run| run.record.is_virtual()),
             outliers: outliers(machines, &figures),
             machines: machines
                 .iter()
@@ -367,7 +371,10 @@ fn finding_ids(run: &RunRecord) -> Vec<String> {
 }
 
 fn remarks(groups: &[MachinesGroup], imported: usize, refused: &[RefusedRun]) -> Vec<Finding> {
-    let mut remarks = Vec::new();
+    let counted = groups.iter().filter(|group| group.virtual_time).count();
+    let mut remarks: Vec<Finding> = virtual_time(counted, groups.len(), "groups")
+        .into_iter()
+        .collect();
     if imported > 0 {
         let detail =
             format!("{imported} runs were imported: nobody checked how they were measured");

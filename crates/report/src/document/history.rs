@@ -12,7 +12,8 @@ use super::named::counted;
 use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use super::verdicts::p_value;
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
-use crate::text::{compared_unit, digits, percent};
+use crate::clock_or_count::Times;
+use crate::text::{digits, percent};
 
 /// Changes that an answer names.
 const NAMED: usize = 3;
@@ -86,6 +87,7 @@ fn found(history: &History) -> Vec<Found<'_>> {
 }
 
 fn answer(history: &History) -> Answer {
+    let times = Times::of_history(history);
     let changes = found(history);
     let new: Vec<&Found<'_>> = changes.iter().filter(|(.., change)| change.new).collect();
     let series = history.lines.iter().flat_map(|line| &line.series);
@@ -136,14 +138,14 @@ fn answer(history: &History) -> Answer {
         ),
     };
     let figures = new.iter().take(4).map(|(line, series, change)| KeyFigure {
-        name: match history.lines.len() {
+        name: Times::of_line(line).verdict(match history.lines.len() {
             1 => series.figure.clone(),
             _ => format!("{} of {}", series.figure, line.name),
-        },
-        value: size(series, change),
+        }),
+        value: size(line, series, change),
         detail: format!(
             "{}; {}",
-            interval(series, change),
+            interval(line, series, change),
             p_value(change.p).replace("< ", "p < ")
         ),
     });
@@ -164,8 +166,8 @@ fn answer(history: &History) -> Answer {
     }
     Answer {
         tone,
-        word: word.to_owned(),
-        sentence,
+        word: times.verdict(word),
+        sentence: times.heading(sentence.trim_end_matches('.')) + ".",
         figures: figures.collect(),
         validity,
     }
@@ -182,10 +184,10 @@ fn sentences(history: &History, changes: &[&Found<'_>]) -> String {
         format!(
             "{}{of}: {} since {} ({}; {}).",
             series.figure,
-            size(series, change),
+            size(line, series, change),
             place(line, change.run),
-            interval(series, change),
-            direction(change.direction),
+            interval(line, series, change),
+            Times::of_line(line).verdict(direction(change.direction)),
         )
     };
     let mut said: Vec<String> = changes.iter().take(NAMED).map(one).collect();
@@ -205,11 +207,11 @@ const fn direction(direction: HistoryDirection) -> &'static str {
 }
 
 /// `+12.3 %`, or a difference with its unit.
-fn size(series: &HistorySeries, change: &HistoryChange) -> String {
+fn size(line: &HistoryLine, series: &HistorySeries, change: &HistoryChange) -> String {
     match &change.ratio {
         Some(ratio) => by_share(ratio.estimate),
         None => {
-            let (unit, scale) = compared_unit(&series.unit);
+            let (unit, scale) = Times::of_line(line).unit(&series.unit);
             let (text, _) = crate::text::difference(&change.difference, scale);
             format!("{text} {unit}").trim_end().to_owned()
         }
@@ -223,7 +225,7 @@ fn by_share(ratio: f64) -> String {
     }
 }
 
-fn interval(series: &HistorySeries, change: &HistoryChange) -> String {
+fn interval(line: &HistoryLine, series: &HistorySeries, change: &HistoryChange) -> String {
     let ends = |effect: &Effect, text: &dyn Fn(f64) -> String| {
         effect.interval.map(|interval| {
             let (low, high) = (text(interval.low), text(interval.high));
@@ -233,7 +235,7 @@ fn interval(series: &HistorySeries, change: &HistoryChange) -> String {
     let told = match &change.ratio {
         Some(ratio) => ends(ratio, &by_share),
         None => {
-            let (unit, scale) = compared_unit(&series.unit);
+            let (unit, scale) = Times::of_line(line).unit(&series.unit);
             ends(&change.difference, &|x| {
                 format!("{} {unit}", digits(x / scale))
             })
@@ -272,6 +274,7 @@ fn shortened(label: &str) -> String {
 }
 
 fn line_blocks(ids: &mut Ids, history: &History, line: &HistoryLine) -> Vec<Block> {
+    let times = Times::of_line(line);
     let mut blocks = Vec::new();
     let changes: Vec<(&HistorySeries, &HistoryChange)> = line
         .series
@@ -289,17 +292,17 @@ fn line_blocks(ids: &mut Ids, history: &History, line: &HistoryLine) -> Vec<Bloc
                 place(line, change.run),
                 (change.run + 1).to_string(),
                 between,
-                size(series, change),
-                interval(series, change).replace("95 % interval ", ""),
+                size(line, series, change),
+                interval(line, series, change).replace("95 % interval ", ""),
                 p_value(change.p),
-                match change.new {
+                times.verdict(match change.new {
                     true => format!("NEW, {}", direction(change.direction)),
                     false => direction(change.direction).to_owned(),
-                },
+                }),
             ]
         });
         let mut table = Table::new(
-            "Changes",
+            times.heading("Changes"),
             &[
                 "<Figure",
                 "<Since",
@@ -353,8 +356,9 @@ fn line_blocks(ids: &mut Ids, history: &History, line: &HistoryLine) -> Vec<Bloc
 }
 
 fn levels(line: &HistoryLine) -> Table {
+    let times = Times::of_line(line);
     let rows = line.series.iter().map(|series| {
-        let (unit, scale) = compared_unit(&series.unit);
+        let (unit, scale) = Times::of_line(line).unit(&series.unit);
         let now = series.segments.last();
         let share = |x: f64| match &series.scale {
             punctual_model::ComparisonScale::Log => format!("{:.1} %", x * 100.0),
@@ -377,17 +381,16 @@ fn levels(line: &HistoryLine) -> Table {
             ends.map_or_else(String::new, |ends| {
                 format!("{} .. {}", share(ends.low), share(ends.high))
             }),
-            match (series.verdict, &series.withheld) {
+            times.verdict(match (series.verdict, &series.withheld) {
                 (_, Some(_)) => "unequal lengths",
                 (HistoryVerdict::Changed, _) => "changed",
                 (HistoryVerdict::NoChange, _) => "no change",
                 (HistoryVerdict::TooFewRuns, _) => "too few runs",
-            }
-            .to_owned(),
+            }),
         ]
     });
     let mut table = Table::new(
-        "Level since the last change, and how runs vary without one",
+        times.heading("Level since the last change, and how runs vary without one"),
         &[
             "<Figure",
             "Runs",
@@ -414,11 +417,17 @@ fn levels(line: &HistoryLine) -> Table {
 }
 
 fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistorySeries) -> Block {
-    let (unit, scale) = compared_unit(&series.unit);
-    let heading = format!("{} of each run, {unit}", series.figure);
-    let heading = heading.trim_end_matches(", ").to_owned();
+    let (unit, scale) = Times::of_line(line).unit(&series.unit);
+    let heading = match unit.as_ref() {
+        "" => Times::of_line(line).verdict(format!("{} of each run", series.figure)),
+        unit => format!("{} of each run, {unit}", series.figure),
+    };
     let mut parts = [Vec::new(), Vec::new()];
-    let mut table = Table::new(&heading, &["Run", "<Called", "<Checked", "Value"]);
+    let times = Times::of_line(line);
+    let mut table = Table::new(
+        times.heading(&heading),
+        &["Run", "<Called", "<Checked", "Value"],
+    );
     table.aside = true;
     for (number, (run, value)) in line.runs.iter().zip(&series.values).enumerate() {
         let Some(value) = value else { continue };
@@ -436,7 +445,7 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
     let [valid, other] = parts;
     let mut drawn = Vec::new();
     let checked = [
-        (valid, Validity::Valid),
+        (valid, times.validity(true)),
         (
             other,
             if imported {
@@ -474,13 +483,17 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
             },
             shape: Shape::Step,
             points: level,
-            validity: Validity::Valid,
+            validity: times.validity(true),
             shown: true,
             look: None,
         });
     }
     let marks = series.changes.iter().map(|change| Mark {
-        name: format!("{} at {}", size(series, change), place(line, change.run)),
+        name: format!(
+            "{} at {}",
+            size(line, series, change),
+            place(line, change.run)
+        ),
         at: change.run as f64 + 0.5,
         upright: true,
     });

@@ -10,8 +10,9 @@ use punctual_model::{
 
 use super::named::counted;
 use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
-use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
-use crate::text::{compared_unit, digits, percent};
+use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape};
+use crate::clock_or_count::Times;
+use crate::text::{digits, percent};
 
 /// Outliers that an answer names.
 const NAMED: usize = 5;
@@ -30,7 +31,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, fleet: &Machines) {
         document.sections.push(Section {
             id: ids.make(&title),
             title,
-            blocks: blocks(ids, fleet, group),
+            blocks: blocks(ids, group),
         });
     }
     let mut blocks = Vec::new();
@@ -75,7 +76,12 @@ fn machines(fleet: &Machines) -> u64 {
 }
 
 fn answer(fleet: &Machines) -> Answer {
-    let outliers: Vec<&MachinesOutlier> = fleet.groups.iter().flat_map(|g| &g.outliers).collect();
+    let times = Times::of_machines(fleet);
+    let outliers: Vec<(&MachinesGroup, &MachinesOutlier)> = fleet
+        .groups
+        .iter()
+        .flat_map(|group| group.outliers.iter().map(move |outlier| (group, outlier)))
+        .collect();
     let figures = || fleet.groups.iter().flat_map(|group| &group.figures);
     let judged = figures().filter(|figure| figure.judged).count();
     let runs: u64 = fleet
@@ -89,7 +95,7 @@ fn answer(fleet: &Machines) -> Answer {
         counted(machines(fleet), "machine"),
         counted(runs, "run")
     );
-    let worse = |outlier: &&&MachinesOutlier| {
+    let worse = |(_, outlier): &(&MachinesGroup, &MachinesOutlier)| {
         let mut figures = outlier.figures.iter();
         figures.any(|figure| figure.direction != HistoryDirection::Better)
     };
@@ -111,14 +117,14 @@ fn answer(fleet: &Machines) -> Answer {
             let named: Vec<String> = some
                 .iter()
                 .take(NAMED)
-                .map(|one| named(fleet, one))
+                .map(|(group, one)| named(group, one))
                 .collect();
             let more = match some.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
             (
-                match some.iter().any(|one| worse(&one)) {
+                match some.iter().any(worse) {
                     true => Tone::Bad,
                     false => Tone::Plain,
                 },
@@ -132,20 +138,23 @@ fn answer(fleet: &Machines) -> Answer {
             )
         }
     };
-    let key = figures()
-        .filter(|figure| figure.judged)
+    let groups = fleet.groups.iter();
+    let each = groups.flat_map(|group| group.figures.iter().map(move |figure| (group, figure)));
+    let key = each
+        .filter(|(_, figure)| figure.judged)
         .take(4)
-        .map(|figure| {
-            let (unit, scale) = compared_unit(&figure.unit);
+        .map(|(group, figure)| {
+            let times = Times::of_group(group);
+            let (unit, scale) = times.unit(&figure.unit);
             KeyFigure {
-                name: figure.figure.clone(),
+                name: times.verdict(&*figure.figure),
                 value: format!("{} {unit}", digits(figure.mean / scale))
                     .trim_end()
                     .to_owned(),
                 detail: format!(
                     "between machines {}, between runs {}",
-                    deviation(figure, figure.between_machines.as_ref()),
-                    deviation(figure, figure.between_runs.as_ref())
+                    deviation(times, figure, figure.between_machines.as_ref()),
+                    deviation(times, figure, figure.between_runs.as_ref())
                 ),
             }
         });
@@ -160,15 +169,15 @@ fn answer(fleet: &Machines) -> Answer {
     }
     Answer {
         tone,
-        word: word.to_owned(),
-        sentence,
+        word: times.verdict(word),
+        sentence: times.heading(sentence.trim_end_matches('.')) + ".",
         figures: key.collect(),
         validity,
     }
 }
 
 /// `rig37 (p99 +31 %)`.
-fn named(fleet: &Machines, outlier: &MachinesOutlier) -> String {
+fn named(group: &MachinesGroup, outlier: &MachinesOutlier) -> String {
     let largest = outlier.figures.first();
     let more = outlier.figures.len().saturating_sub(1);
     let more = match more {
@@ -178,30 +187,35 @@ fn named(fleet: &Machines, outlier: &MachinesOutlier) -> String {
     largest.map_or_else(
         || outlier.machine.clone(),
         |figure| {
-            let size = size(fleet, figure);
+            let size = size(group, figure);
             format!("{} ({} {size}{more})", outlier.machine, figure.figure)
         },
     )
 }
 
-fn size(fleet: &Machines, of: &MachinesOutlierFigure) -> String {
+fn size(group: &MachinesGroup, of: &MachinesOutlierFigure) -> String {
     match of.ratio {
         Some(ratio) if ratio >= 3.0 => format!("×{}", digits(ratio)),
         Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
         None => {
-            let mut figures = fleet.groups.iter().flat_map(|group| &group.figures);
+            let mut figures = group.figures.iter();
             let found = figures.find(|figure| figure.figure == of.figure);
-            let (unit, scale) = found.map_or(("", 1.0), |figure| compared_unit(&figure.unit));
+            let raw = found.map_or("", |figure| figure.unit.as_str());
+            let (unit, scale) = Times::of_group(group).unit(raw);
             format!("{:+.4} {unit}", of.difference / scale)
         }
     }
 }
 
-fn deviation(figure: &MachinesFigure, deviation: Option<&MachinesDeviation>) -> String {
+fn deviation(
+    times: Times,
+    figure: &MachinesFigure,
+    deviation: Option<&MachinesDeviation>,
+) -> String {
     let Some(deviation) = deviation else {
         return "-".to_owned();
     };
-    let shown = |x: f64| share(figure, x);
+    let shown = |x: f64| share(times, figure, x);
     match &deviation.interval {
         Some(interval) => format!(
             "{} ({} .. {})",
@@ -213,21 +227,21 @@ fn deviation(figure: &MachinesFigure, deviation: Option<&MachinesDeviation>) -> 
     }
 }
 
-fn share(figure: &MachinesFigure, x: f64) -> String {
-    let (unit, scale) = compared_unit(&figure.unit);
+fn share(times: Times, figure: &MachinesFigure, x: f64) -> String {
+    let (unit, scale) = times.unit(&figure.unit);
     match figure.scale {
         ComparisonScale::Log => format!("{:.1} %", x * 100.0),
         ComparisonScale::Linear => format!("{} {unit}", digits(x / scale)),
     }
 }
 
-fn blocks(ids: &mut Ids, fleet: &Machines, group: &MachinesGroup) -> Vec<Block> {
+fn blocks(ids: &mut Ids, group: &MachinesGroup) -> Vec<Block> {
     let mut blocks = Vec::new();
     for outlier in &group.outliers {
         let sizes: Vec<String> = outlier
             .figures
             .iter()
-            .map(|figure| format!("{} {}", figure.figure, size(fleet, figure)))
+            .map(|figure| format!("{} {}", figure.figure, size(group, figure)))
             .collect();
         let facts = outlier.differs.iter();
         let mut items: Vec<(String, String)> = facts
@@ -258,8 +272,9 @@ fn blocks(ids: &mut Ids, fleet: &Machines, group: &MachinesGroup) -> Vec<Block> 
 }
 
 fn summary(group: &MachinesGroup) -> Table {
+    let times = Times::of_group(group);
     let rows = group.figures.iter().map(|figure| {
-        let (unit, scale) = compared_unit(&figure.unit);
+        let (unit, scale) = times.unit(&figure.unit);
         let outliers = figure.machines.iter().filter(|value| value.outlier).count();
         [
             format!("{} {unit}", figure.figure).trim_end().to_owned(),
@@ -272,17 +287,17 @@ fn summary(group: &MachinesGroup) -> Table {
                     digits(interval.high / scale)
                 )
             }),
-            deviation(figure, figure.between_machines.as_ref()),
-            deviation(figure, figure.between_runs.as_ref()),
+            deviation(times, figure, figure.between_machines.as_ref()),
+            deviation(times, figure, figure.between_runs.as_ref()),
             match (figure.judged, &figure.withheld) {
                 (true, _) => outliers.to_string(),
-                (false, Some(_)) => "unequal lengths".to_owned(),
-                (false, None) => "too few machines".to_owned(),
+                (false, Some(_)) => times.verdict("unequal lengths"),
+                (false, None) => times.verdict("too few machines"),
             },
         ]
     });
     let mut table = Table::new(
-        "What machines and what runs of one machine differ by",
+        times.heading("What machines and what runs of one machine differ by"),
         &[
             "<Figure",
             "?Machines",
@@ -302,9 +317,10 @@ fn summary(group: &MachinesGroup) -> Table {
 
 /// The figures of every machine.
 fn every(group: &MachinesGroup) -> Table {
+    let times = Times::of_group(group);
     let mut columns = vec!["<Machine".to_owned(), "Runs".to_owned()];
     for figure in &group.figures {
-        let (unit, _) = compared_unit(&figure.unit);
+        let (unit, _) = times.unit(&figure.unit);
         columns.push(format!("{} {unit}", figure.figure).trim_end().to_owned());
         columns.push("<95 % interval".to_owned());
     }
@@ -317,7 +333,7 @@ fn every(group: &MachinesGroup) -> Table {
         .collect();
     let mut marked = vec![false; rows.len()];
     for (number, figure) in group.figures.iter().enumerate() {
-        let (_, scale) = compared_unit(&figure.unit);
+        let (_, scale) = times.unit(&figure.unit);
         for value in &figure.machines {
             let at = usize::try_from(value.machine).unwrap_or(usize::MAX);
             if let (Some(row), Some(mark)) = (rows.get_mut(at), marked.get_mut(at)) {
@@ -339,15 +355,18 @@ fn every(group: &MachinesGroup) -> Table {
     for (row, mark) in rows.iter_mut().zip(marked) {
         row.push(if mark { "OUTLIER" } else { "" }.to_owned());
     }
-    let mut table = Table::new("Every machine", &names).with(rows);
+    let mut table = Table::new(times.heading("Every machine"), &names).with(rows);
     table.aside = true;
     table
 }
 
 fn chart(ids: &mut Ids, group: &MachinesGroup, figure: &MachinesFigure) -> Chart {
-    let (unit, scale) = compared_unit(&figure.unit);
-    let heading = format!("{} of each machine, {unit}", figure.figure);
-    let heading = heading.trim_end_matches(", ").to_owned();
+    let times = Times::of_group(group);
+    let (unit, scale) = times.unit(&figure.unit);
+    let heading = match unit.as_ref() {
+        "" => times.verdict(format!("{} of each machine", figure.figure)),
+        unit => format!("{} of each machine, {unit}", figure.figure),
+    };
     let mut order: Vec<&punctual_model::MachinesValue> = figure.machines.iter().collect();
     order.order_by(|a, b| a.estimate.total_cmp(&b.estimate));
     let mut parts = [Vec::new(), Vec::new()];
@@ -369,7 +388,7 @@ fn chart(ids: &mut Ids, group: &MachinesGroup, figure: &MachinesFigure) -> Chart
             counted: counted(points.len() as u64, "machine"),
             shape: Shape::Points,
             points,
-            validity: Validity::Valid,
+            validity: times.validity(true),
             shown: true,
             look: None,
         });

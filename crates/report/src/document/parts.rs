@@ -114,7 +114,15 @@ impl Material {
         let compared = self.comparisons.iter().map(Comparison::is_virtual);
         let experiments = self.experiments.iter().flat_map(|e| &e.measurements);
         let experiments = experiments.map(|m| m.comparison.is_virtual());
-        let mut all = runs.chain(compared).chain(experiments).peekable();
+        let lines = self.histories.iter().flat_map(|history| &history.lines);
+        let groups = self.machines.iter().flat_map(|fleet| &fleet.groups);
+        let over = lines.map(|line| line.virtual_time);
+        let over = over.chain(groups.map(|group| group.virtual_time));
+        let mut all = runs
+            .chain(compared)
+            .chain(experiments)
+            .chain(over)
+            .peekable();
         all.peek().is_some() && all.all(|is_virtual| is_virtual)
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn remarks(of: &Compared<'_>) -> Vec<Finding> {
         blocks,
     } = *of;
     let mut remarks = Vec::new();
-    remarks.extend(virtual_time(groups));
+    remarks.extend(in_virtual_time(groups));
     remarks.extend(groups.iter().filter_map(copies));
     remarks.extend(groups.iter().filter_map(too_few));
     remarks.extend(groups.iter().filter_map(validity));
@@ -195,7 +195,22 @@ fn outlier(
     ))
 }
 
-fn virtual_time(groups: &[GroupInput]) -> Option<Finding> {
+/// Says that so many of all series or groups have no latencies.
+pub(crate) fn virtual_time(counted: usize, all: usize, what: &str) -> Option<Finding> {
+    let of = match counted {
+        0 => return None,
+        n if n == all => String::new(),
+        n => format!(" of {n} of {all} {what}"),
+    };
+    Some(Finding::observed(
+        Comparison::VIRTUAL_TIME,
+        format!(
+            "all times{of} are instruction counts of the software path, not latencies of hardware"
+        ),
+    ))
+}
+
+fn in_virtual_time(groups: &[GroupInput]) -> Option<Finding> {
     let detail = "all times are instruction counts of the software path, not latencies of \
                   hardware; they do not drift, so runs are not compared within blocks";
     let any = groups.iter().any(super::is_virtual);
