@@ -156,8 +156,11 @@ pub struct ComparedRun {
     pub name: Option<String>,
     /// Start, RFC 3339 in UTC. Null if an imported run does not say.
     pub started: Option<String>,
-    /// Whether every check passed.
+    /// Whether every check passed. Of an imported run nothing was checked.
     pub valid: bool,
+    /// Whether it was imported. Absent where it was measured, and in comparisons of older programs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Block of the experiment that it was made in.
     pub block: Option<u64>,
     /// Number of samples.

@@ -6,11 +6,17 @@
 
 mod common;
 
-use punctual_model::{Better, ExperimentCell, ExperimentFactor, ExperimentResults, Figure};
+use punctual_model::{
+    Better, Comparison, ExperimentCell, ExperimentFactor, ExperimentResults, Figure, Origin,
+    PublishedMean,
+};
+use punctual_report::chart::{Drawing, Validity, svg};
 use punctual_report::document::{Document, Material};
+use punctual_report::text::{self, Detail};
+use punctual_report::{html, markdown};
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
-use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput, compare};
 
 /// Runs in twelve blocks with means around `ns`, and a cost that is neither good nor bad.
 fn group(name: &str, ns: f64, cost: f64) -> GroupInput {
@@ -115,4 +121,86 @@ fn many_cells_are_counted_by_their_verdicts_and_named_by_their_names() {
             "faster, mean: better"
         ]
     );
+}
+
+fn of(comparison: Comparison) -> Document {
+    Document::new(&Material {
+        comparisons: vec![comparison],
+        ..Material::default()
+    })
+}
+
+/// A document as it is written in each format, with its pictures.
+fn written(document: &Document) -> String {
+    let mut all = text::page(document, 80, Detail::Full);
+    all += &markdown::page(document);
+    let page = html::page(document);
+    all += page.split("<script").next().unwrap();
+    for drawing in document.drawings() {
+        if let Drawing::Chart(chart) = drawing {
+            all += &svg::chart(chart);
+        }
+    }
+    all
+}
+
+fn validities(document: &Document) -> Vec<Validity> {
+    let drawings = document.drawings().into_iter();
+    let charts = drawings.filter_map(|drawing| match drawing {
+        Drawing::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    charts
+        .flat_map(|chart| &chart.series)
+        .map(|series| series.validity)
+        .collect()
+}
+
+#[test]
+fn imported_runs_are_not_checked_and_never_invalid() {
+    let mut groups = vec![group("before", 30e3, 1.0), group("after", 90e3, 1.0)];
+    for (number, run) in groups.iter_mut().flat_map(|g| &mut g.runs).enumerate() {
+        run.record.valid = false;
+        run.record.checks.clear();
+        run.record.total.max_ns = Some(100_000 + number as u64);
+        run.record.origin = Some(Origin::default());
+    }
+    let document = of(compare(groups, &asked(&["mean"])).unwrap());
+    let all = written(&document);
+    assert!(!all.contains("INVALID"), "{all}");
+    assert!(!all.contains("not valid"), "{all}");
+    assert!(all.contains("before: 12 runs, 12 not checked"), "{all}");
+    assert!(all.contains("not checked: after over before"), "{all}");
+    // One that was measured and failed a check is.
+    let mut groups = vec![group("before", 30e3, 1.0), group("after", 90e3, 1.0)];
+    groups[1].runs[0].record.valid = false;
+    let document = of(compare(groups, &asked(&["mean"])).unwrap());
+    let all = written(&document);
+    assert!(all.contains("after: 12 runs, 1 of them not valid"), "{all}");
+    assert!(validities(&document).contains(&Validity::Invalid));
+}
+
+#[test]
+fn published_means_have_the_runs_of_their_table_and_no_chart_of_runs() {
+    let mut comparison = compare(
+        vec![group("before", 30e3, 1.0), group("after", 90e3, 1.0)],
+        &asked(&["mean"]),
+    )
+    .unwrap();
+    for group in &mut comparison.groups {
+        group.runs.clear();
+        group.published = Some(PublishedMean {
+            runs: 40,
+            mean: 30e3,
+            standard_error: 10.0,
+            runs_inferred: false,
+        });
+    }
+    let document = of(comparison);
+    let drawings = document.drawings();
+    let titles: Vec<&str> = drawings.iter().map(|of| of.title()).collect();
+    assert_eq!(titles, ["Ratio to the first group"]);
+    assert_eq!(validities(&document), [Validity::Published]);
+    let all = written(&document);
+    assert!(all.contains("40 runs") && !all.contains(" 0 runs"), "{all}");
 }

@@ -553,6 +553,7 @@ fn group_of(at: usize, group: GroupInput, table: &Table, blocks: Option<&Blocks>
             let block = blocks.and_then(|blocks| blocks.get(at)?.get(index).copied());
             ComparedRun {
                 valid: !run.record.is_invalid() && run.record.origin.is_none(),
+                imported: run.record.origin.is_some(),
                 samples: run.record.total.count,
                 values: named
                     .map(|(metric, value)| (metric.to_string(), *value))

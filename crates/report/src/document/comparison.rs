@@ -8,8 +8,8 @@
 )]
 
 use punctual_model::{
-    Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, Ordered as _, RequirementRuling, figure_heading, figure_words,
+    Certainty, ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonScale,
+    ComparisonVerdict, Effect, Ordered as _, RequirementRuling, figure_heading, figure_words,
 };
 use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
@@ -155,21 +155,48 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
             .published
             .map_or(group.runs.len() as u64, |published| published.runs);
         let mut text = format!("{}: {}", group.name, counted(runs, "run"));
-        let invalid = group.runs.iter().filter(|run| !run.valid).count();
-        match (invalid, group.published) {
-            (1.., _) => text += &format!(", {invalid} of them not valid"),
-            (0, Some(_)) => text += ", published means",
-            (0, None) => text += ", none invalid",
+        let unsound = unsound(group.runs.iter());
+        match (&unsound, group.published) {
+            (Some(unsound), _) => text += unsound,
+            (None, Some(_)) => text += ", published means",
+            (None, None) => text += ", none invalid",
         }
         if !group.refused.is_empty() {
             text += &format!(", {} refused", group.refused.len());
         }
         reasons.push(Reason {
             text,
-            is_fault: invalid > 0 || !group.refused.is_empty(),
+            is_fault: unsound.is_some() || !group.refused.is_empty(),
         });
     }
     reasons
+}
+
+/// Counts the runs that failed a check, and those that nobody checked: `, 14 not checked`.
+pub(super) fn unsound<'a>(runs: impl Iterator<Item = &'a ComparedRun>) -> Option<String> {
+    let (imported, measured): (Vec<_>, Vec<_>) = runs.partition(|run| run.imported);
+    let invalid = measured.iter().filter(|run| !run.valid).count();
+    let mut text = String::new();
+    if invalid > 0 {
+        text += &format!(", {invalid} of them not valid");
+    }
+    if !imported.is_empty() {
+        text += &format!(", {} not checked", imported.len());
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// Whether runs that were compared may be believed: as the one that may least.
+pub(super) fn believed<'a>(times: Times, runs: impl Iterator<Item = &'a ComparedRun>) -> Validity {
+    let mut all = times.validity(true);
+    for run in runs {
+        match (run.imported, run.valid) {
+            (false, false) => return Validity::Invalid,
+            (true, _) => all = Validity::Imported,
+            (false, true) => {}
+        }
+    }
+    all
 }
 
 /// The parts of a comparison; `of` begins the names of its charts.
@@ -224,13 +251,6 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str, rows: Of)
     blocks
 }
 
-/// Whether every run of a group that was compared may be believed.
-fn group_validity(comparison: &Comparison, name: &str) -> Validity {
-    let group = comparison.groups.iter().find(|g| g.name == name);
-    let valid = group.is_none_or(|g| g.runs.iter().all(|run| run.valid));
-    Times::of(comparison).validity(valid)
-}
-
 /// The ratio of each figure with its interval, a row a figure, a series a group.
 fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
     let times = Times::of(comparison);
@@ -261,17 +281,20 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
         if points.is_empty() {
             continue;
         }
-        let baseline = comparison.groups.first().map_or("", |g| g.name.as_str());
-        let believed = match group_validity(comparison, baseline) {
-            Validity::Invalid => Validity::Invalid,
-            _ => group_validity(comparison, &group.name),
+        let baseline = comparison.groups.first().unwrap_or(group);
+        let (runs, validity) = match group.published {
+            Some(published) => (published.runs, Validity::Published),
+            None => {
+                let both = baseline.runs.iter().chain(&group.runs);
+                (group.runs.len() as u64, believed(times, both))
+            }
         };
         series.push(chart::Series {
-            name: format!("{} over {baseline}", group.name),
-            counted: counted(group.runs.len() as u64, "run"),
+            name: format!("{} over {}", group.name, baseline.name),
+            counted: counted(runs, "run"),
             shape: Shape::Points,
             points,
-            validity: believed,
+            validity,
             shown: true,
             look: None,
         });
@@ -299,6 +322,10 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
 
 /// The runs as points, a chart a figure.
 fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
+    // Of published means there are no runs.
+    if comparison.groups.iter().all(|group| group.runs.is_empty()) {
+        return Vec::new();
+    }
     let mut figures: Vec<(&str, &str)> = Vec::new();
     for result in &comparison.results {
         let key = (result.figure.as_str(), result.unit.as_str());
@@ -321,8 +348,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
             &["<Group", "<Run", "<Valid", "Block", "Value", "Samples"],
         );
         for (row, group) in comparison.groups.iter().enumerate() {
-            let mut valid = Vec::new();
-            let mut invalid = Vec::new();
+            let mut parts: Vec<(Validity, Vec<Point>)> = Vec::new();
             for run in &group.runs {
                 let Some(value) = run.values.get(*figure).copied().flatten() else {
                     continue;
@@ -333,26 +359,29 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                 table.rows.push(vec![
                     group.name.clone(),
                     run.name.clone().unwrap_or_else(|| run.id.clone()),
-                    if run.valid { "yes" } else { "NO" }.to_owned(),
+                    match (run.imported, run.valid) {
+                        (true, _) => "not checked",
+                        (false, true) => "yes",
+                        (false, false) => "NO",
+                    }
+                    .to_owned(),
                     run.block.map_or_else(String::new, |b| b.to_string()),
                     digits(value / scale),
                     run.samples.to_string(),
                 ]);
-                match run.valid {
-                    true => valid.push(point),
-                    false => invalid.push(point),
+                let validity = believed(times, [run].into_iter());
+                match parts.iter_mut().find(|(of, _)| *of == validity) {
+                    Some((_, points)) => points.push(point),
+                    None => parts.push((validity, vec![point])),
                 }
             }
-            for (points, is_valid) in [(valid, true), (invalid, false)] {
-                if points.is_empty() {
-                    continue;
-                }
+            for (validity, points) in parts {
                 series.push(chart::Series {
                     name: group.name.clone(),
                     counted: counted(points.len() as u64, "run"),
                     shape: Shape::Points,
                     points,
-                    validity: times.validity(is_valid),
+                    validity,
                     shown: true,
                     look: Some(Look::of(row)),
                 });

@@ -269,17 +269,14 @@ fn counts(measurement: &MeasurementResults) -> Reason {
     let runs = || groups.iter().flat_map(|group| &group.runs);
     let refused: usize = groups.iter().map(|group| group.refused.len()).sum();
     let mut text = counted(runs().count() as u64, "run");
-    let invalid = runs().filter(|run| !run.valid).count();
-    match invalid {
-        0 => text += ", none invalid",
-        invalid => text += &format!(", {invalid} of them not valid"),
-    }
+    let unsound = comparison::unsound(runs());
+    text += unsound.as_deref().unwrap_or(", none invalid");
     if refused > 0 {
         text += &format!(", {refused} more refused");
     }
     Reason {
         text,
-        is_fault: invalid + refused > 0,
+        is_fault: unsound.is_some() || refused > 0,
     }
 }
 
@@ -427,8 +424,8 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
 }
 
 fn believed(measurement: &MeasurementResults) -> Validity {
-    let mut runs = measurement.comparison.groups.iter().flat_map(|g| &g.runs);
-    Times::of(&measurement.comparison).validity(runs.all(|run| run.valid))
+    let runs = measurement.comparison.groups.iter().flat_map(|g| &g.runs);
+    comparison::believed(Times::of(&measurement.comparison), runs)
 }
 
 /// What a level is on an axis: `950000` is itself, `100us` is 100 µs, in ns.
