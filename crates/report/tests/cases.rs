@@ -7,10 +7,12 @@ mod common;
 
 use punctual_model::tasks::TasksRun;
 use punctual_model::{
-    Better, Ended, Figure, History, Machines, Nanos, Policy, RunRecord, Series, Setup,
+    Better, ComparisonVerdict, Ended, Figure, History, Machines, Nanos, Policy, RunRecord, Series,
+    Setup,
 };
 use punctual_report::document::{Material, RunItem};
 use punctual_report::export::{Case, Outcome, cases};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput, compare};
 use punctual_verdict::gate;
 use serde_json::{Value, json};
 
@@ -267,4 +269,53 @@ fn what_was_asked_and_holds_passes_and_a_calibrated_deadline_is_not_asked() {
         assert_eq!(found[0].outcome, Outcome::Error, "{found:?}");
     }
     assert_eq!(asked(of_deadline("auto:1.05")), []);
+}
+
+#[test]
+fn a_case_of_a_comparison_says_its_verdict_and_no_other() {
+    let run = |name: &str, number: u32, ns: f64| {
+        let mut record = common::run();
+        record.id = format!("{name}-{number}");
+        record.total.mean_ns = Some(ns * (1.0 + 0.001 * f64::from(number)));
+        RunInput {
+            record,
+            histogram: None,
+            blocks: None,
+            started_s: None,
+        }
+    };
+    let group = |name: &str| GroupInput {
+        name: name.to_owned(),
+        runs: (0..8).map(|number| run(name, number, 30e3)).collect(),
+        refused: Vec::new(),
+    };
+    let groups = vec![group("base"), group("other")];
+    let asked = ComparisonRequest {
+        metrics: vec!["mean".parse().unwrap()],
+        ..ComparisonRequest::default()
+    };
+    let mut comparison = compare(groups, &asked).unwrap();
+    let said = [
+        (ComparisonVerdict::Better, "better than base: "),
+        (ComparisonVerdict::Worse, "worse than base: "),
+        (ComparisonVerdict::NotWorse, "not worse than base: "),
+        (ComparisonVerdict::Equivalent, "the same as base: "),
+        (ComparisonVerdict::Different, "different from base: "),
+        (
+            ComparisonVerdict::NotDistinguishable,
+            "not distinguishable from base: ",
+        ),
+        (
+            ComparisonVerdict::TooFewRuns,
+            "too few runs to tell from base: ",
+        ),
+    ];
+    for (verdict, begin) in said {
+        comparison.results[0].verdict = verdict;
+        let found = cases(&Material {
+            comparisons: vec![comparison.clone()],
+            ..Material::default()
+        });
+        assert!(found[0].detail.starts_with(begin), "{}", found[0].detail);
+    }
 }

@@ -8,10 +8,11 @@
 
 use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
-    Assessment, BandVerdict, Better, Check, CheckStatus, Comparison, ComparisonVerdict, Diagnosis,
-    FleetReport, FleetState, History, HistoryDirection, HistoryLine, HistorySeries, HistoryVerdict,
-    LatencyCell, LatencyTest, Machines, MachinesFigure, MachinesGroup, MachinesOutlier,
-    RealTimeClass, RefusedRun, RequirementResult, RequirementRuling, RuleOutcome, RunRecord,
+    Assessment, BandVerdict, Better, Check, CheckStatus, ComparedFigure, Comparison,
+    ComparisonVerdict, Diagnosis, FleetReport, FleetState, History, HistoryDirection, HistoryLine,
+    HistorySeries, HistoryVerdict, LatencyCell, LatencyTest, Machines, MachinesFigure,
+    MachinesGroup, MachinesOutlier, RealTimeClass, RefusedRun, RequirementResult,
+    RequirementRuling, RuleOutcome, RunRecord,
 };
 use punctual_verdict::{gate, words};
 
@@ -196,9 +197,8 @@ fn compared(suite: &str, comparison: &Comparison, cases: &mut Vec<Case>) {
             name: result.figure.clone(),
             outcome,
             detail: format!(
-                "{} than {}: {}{ratio}, {} and {} runs{why}",
-                words(result.verdict),
-                result.baseline.group,
+                "{}: {}{ratio}, {} and {} runs{why}",
+                said(result),
                 result.unit,
                 result.baseline.runs,
                 result.candidate.runs
@@ -237,12 +237,20 @@ fn missing(suite: &str, figures: &[String], why: &str) -> impl Iterator<Item = C
     })
 }
 
-fn words(verdict: ComparisonVerdict) -> &'static str {
-    match verdict {
-        ComparisonVerdict::Better => "better",
-        ComparisonVerdict::Worse => "worse",
-        ComparisonVerdict::TooFewRuns => "no verdict, rather",
-        _ => "not worse",
+/// `worse than base`, `the same as base`.
+fn said(result: &ComparedFigure) -> String {
+    let between = match result.verdict {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::NotWorse => {
+            "than"
+        }
+        ComparisonVerdict::Equivalent => "as",
+        ComparisonVerdict::Different | ComparisonVerdict::NotDistinguishable => "from",
+        ComparisonVerdict::TooFewRuns => "to tell from",
+    };
+    let base = &result.baseline.group;
+    match result.withheld {
+        Some(_) => format!("no verdict against {base}"),
+        None => format!("{} {between} {base}", words::verdict(result.verdict)),
     }
 }
 
