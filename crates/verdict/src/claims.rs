@@ -2,7 +2,7 @@
 // Copyright (c) The Punctual developers
 
 //! What an assessment allows to be claimed, in words: the terminal and the page take them from here, so that they say the
-//! same. An upper bound is rounded up, never to the nearest: rounded down it would claim too much.
+//! same. An upper bound is rounded up and a lower one down, never to the nearest: that would claim too much.
 
 use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
 use punctual_stats::samples_for_bound;
@@ -52,16 +52,27 @@ pub fn worst(deadline: &DeadlineVerdict) -> Option<f64> {
 
 /// Writes an upper bound, rounded up to two digits: `0.0031 %`. It is never 0, which no measurement shows.
 pub fn at_most(share: f64) -> String {
+    percents(share, |digits| digits.ceil().max(1.0))
+}
+
+/// Writes a lower bound, rounded down to two digits: `4.3 %`.
+pub fn at_least(share: f64) -> String {
+    if share < 1e-14 {
+        return "0 %".to_owned();
+    }
+    // What lacks nothing but the error of a product is whole.
+    percents(share, |digits| (digits * (1.0 + 1e-12)).floor())
+}
+
+/// Writes a share of which `round` leaves two digits.
+fn percents(share: f64, round: impl Fn(f64) -> f64) -> String {
     let percents = share * 100.0;
     let decimals = (0..12)
         .find(|n| percents * 10_f64.powi(*n) >= 10.0)
         .unwrap_or(12);
     let scale = 10_f64.powi(decimals);
     let decimals = usize::try_from(decimals).unwrap_or(0);
-    format!(
-        "{:.decimals$} %",
-        (percents * scale).ceil().max(1.0) / scale
-    )
+    format!("{:.decimals$} %", round(percents * scale) / scale)
 }
 
 /// The name of a class.
@@ -196,6 +207,31 @@ mod tests {
             let written: f64 = at_most(share).trim_end_matches(" %").parse().unwrap();
             assert!(
                 written >= share * 100.0 * (1.0 - 1e-12),
+                "{share}: {written}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_lower_bound_is_never_written_as_more_than_it_is() {
+        for (share, text) in [
+            (0.043_845, "4.3 %"),
+            (0.000_031_99, "0.0031 %"),
+            (0.026, "2.6 %"),
+            (0.29, "29 %"),
+            (0.001, "0.10 %"),
+            (0.2399, "23 %"),
+            (1.0, "100 %"),
+            (0.0, "0 %"),
+        ] {
+            assert_eq!(at_least(share), text);
+        }
+        for n in 1..2_000_u32 {
+            let share = 0.9 / f64::from(n).powf(1.7);
+            let written = at_least(share);
+            let written: f64 = written.trim_end_matches(" %").parse().unwrap();
+            assert!(
+                written <= share * 100.0 * (1.0 + 1e-12),
                 "{share}: {written}"
             );
         }

@@ -5,7 +5,7 @@
 //! what it rests. The terminal and the page say it in these words.
 
 use punctual_model::{RequirementBasis, RequirementResult, RequirementRuling};
-use punctual_verdict::claims::at_most;
+use punctual_verdict::claims::{at_least, at_most};
 
 use super::facts::plural;
 use crate::clock_or_count::Times;
@@ -48,9 +48,9 @@ fn bounds(result: &RequirementResult) -> Option<String> {
         _ => most,
     };
     let found = match (result.ruling, least > 0.0) {
-        (RequirementRuling::Fail, true) => format!("At least {}", tiny(least)),
+        (RequirementRuling::Fail, true) => format!("At least {}", at_least(least)),
         (RequirementRuling::Fail, false) => return None,
-        (_, true) => format!("Between {} and {}", tiny(least), at_most(most)),
+        (_, true) => format!("Between {} and {}", at_least(least), at_most(most)),
         (_, false) => format!("At most {}", at_most(most)),
     };
     Some(format!(
