@@ -2,6 +2,7 @@
 // Copyright (c) The Punctual developers
 
 //! What was left out or has no value is a case that does not pass.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod common;
 

@@ -21,6 +21,7 @@ use super::{Axis, COLOURS, Chart, DASHES, Heat, Look, Point, Scale, Series, Shap
 use crate::escape::Xml;
 use legend::legend;
 use punctual_model::Ordered as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Width of the drawing, in its own units.
 const WIDTH: f64 = 760.0;
@@ -206,7 +207,7 @@ fn folded(words: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < width => {
+            Some(line) if line.width() + word.width() < width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -217,7 +218,7 @@ fn folded(words: &str, width: usize) -> Vec<String> {
 }
 
 fn widest(names: &[String]) -> f64 {
-    names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as f64
+    names.iter().map(|n| n.width()).max().unwrap_or(0) as f64
 }
 
 /// Every value that an axis has to show.
@@ -299,10 +300,16 @@ fn grid(
 }
 
 fn cut(words: &str, most: usize) -> String {
-    if words.chars().count() <= most {
+    if words.width() <= most {
         return words.to_owned();
     }
-    let mut text: String = words.chars().take(most.saturating_sub(1)).collect();
+    let mut text = String::new();
+    for letter in words.chars() {
+        if text.width() + letter.width().unwrap_or(0) >= most {
+            break;
+        }
+        text.push(letter);
+    }
     text.push('…');
     text
 }
@@ -450,7 +457,7 @@ fn labels(
             continue;
         };
         let name = cut(name, 40);
-        let width = name.chars().count() as f64 * CHARACTER;
+        let width = name.width() as f64 * CHARACTER;
         let (anchor, beside, from) = match at > middle {
             true => ("end", at - 7.0, at - 7.0 - width),
             false => ("start", at + 7.0, at + 7.0),
@@ -579,6 +586,14 @@ mod tests {
         let y = bent(0.2126 * r + 0.7152 * g + 0.0722 * b);
         let z = bent((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    #[test]
+    fn letters_of_two_columns_have_the_room_of_two() {
+        assert_eq!(cut("測定した遅延", 8), "測定し…");
+        assert_eq!(cut("測定した", 8), "測定した");
+        assert!((widest(&["測定".to_owned(), "abc".to_owned()]) - 4.0).abs() < 1e-9);
+        assert_eq!(folded("測定 した", 8), ["測定", "した"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 //! Lines, paragraphs and tables in a number of columns.
 
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::clean;
 use crate::document::Table;
@@ -14,10 +14,8 @@ const WORDS: usize = 16;
 
 /// Writes `label`, of `indent` columns, and `text` next to it in lines of `most` columns, broken between words.
 pub(crate) fn labelled(most: usize, indent: usize, label: &str, text: &str) -> String {
-    let label = match label.chars().count() < indent {
-        true => format!("{label:<indent$}"),
-        false => format!("{label} "),
-    };
+    let pad = indent.saturating_sub(label.width()).max(1);
+    let label = format!("{label}{}", " ".repeat(pad));
     wrapped(most, &label, indent, text)
 }
 
@@ -214,13 +212,17 @@ fn folded(text: &str, width: usize) -> Vec<String> {
     if text.width() <= width {
         return vec![text.to_owned()];
     }
-    for word in text.split(' ') {
-        let letters: Vec<char> = word.chars().collect();
-        let long = word.width() > width;
-        let most = if long { width } else { letters.len() };
-        for part in letters.chunks(most.max(1)) {
-            line(&mut lines, &part.iter().collect::<String>());
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let mut part = String::new();
+        for letter in word.chars() {
+            let is_full = part.width() + letter.width().unwrap_or(0) > width;
+            if is_full && !part.is_empty() && word.width() > width {
+                line(&mut lines, &part);
+                part.clear();
+            }
+            part.push(letter);
         }
+        line(&mut lines, &part);
     }
     lines
 }
@@ -251,6 +253,30 @@ mod tests {
         assert_eq!(folded("a  name   of words", 6), ["a name", "of", "words"]);
         assert_eq!(folded("   ", 2), [""]);
         assert_eq!(folded("abcdef", 0), ["a", "b", "c", "d", "e", "f"]);
+    }
+
+    #[test]
+    fn letters_of_two_columns_stay_within_the_lines() {
+        assert_eq!(folded("測定した遅延", 5), ["測定", "した", "遅延"]);
+        let mut table = Table::new("", &["<Name", "p50", "<Verdict"]);
+        let wide = "測定".repeat(40);
+        table.rows = vec![
+            [
+                wide.as_str(),
+                "10.1",
+                "e\u{301}tat 測定 of 遅延".repeat(4).as_str(),
+            ]
+            .map(str::to_owned)
+            .into(),
+        ];
+        for most in [40, 80] {
+            let text = grid(most, &table);
+            assert!(text.lines().all(|line| line.width() <= most), "{text}");
+            let kept: String = text.split_whitespace().collect();
+            assert_eq!(kept.matches('測').count(), 44, "{text}");
+        }
+        let text = labelled(80, 10, "測定した", "text");
+        assert_eq!(text, "測定した  text\n");
     }
 
     #[test]

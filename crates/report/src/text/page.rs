@@ -3,6 +3,8 @@
 
 //! A document as plain text: the answers, then what they rest on.
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::layout::{grid, labelled, wrapped};
 use super::{Detail, clean};
 use crate::document::{Answer, Block, Document, Item, More, Table, Tone};
@@ -29,7 +31,7 @@ pub fn page(document: &Document, width: usize, detail: Detail) -> String {
         let mut blocks = writer.blocks(&section.blocks);
         if let Some(first) = blocks.first_mut().filter(|_| document.sections.len() > 1) {
             let title = clean(&section.title);
-            let line = "-".repeat(title.chars().count());
+            let line = "-".repeat(title.width());
             *first = format!("{title}\n{line}\n{first}");
         }
         parts.extend(blocks);
@@ -146,6 +148,6 @@ impl Writer {
 
 /// Columns for labels, and a space.
 fn indent<'a>(labels: impl Iterator<Item = &'a String>) -> usize {
-    let widest = labels.map(|label| label.chars().count() + 1).max();
+    let widest = labels.map(|label| label.width() + 1).max();
     widest.unwrap_or(0).clamp(LABELS.0, LABELS.1)
 }

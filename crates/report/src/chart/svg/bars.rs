@@ -3,6 +3,8 @@
 
 //! Bars in the rows of an axis of names: stretches of time on a lane, parts of a whole.
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::super::{Look, Point, Series};
 use super::{CHARACTER, Frame, cut, look, text};
 
@@ -81,7 +83,7 @@ impl Frame<'_> {
         // A part of a name says something, a part of a figure something else.
         if let Some(label) = &point.label
             && room >= SHORTEST
-            && (room >= label.chars().count() || !label.starts_with(|c: char| c.is_ascii_digit()))
+            && (room >= label.width() || !label.starts_with(|c: char| c.is_ascii_digit()))
         {
             let class = if is_light { "" } else { "o" };
             let at = (from + 4.0, middle + 4.0);
