@@ -84,7 +84,7 @@ impl RunListFigures {
             name: record.name.clone(),
             tags: record.tags.clone(),
             instrument: record.instrument.clone(),
-            valid: record.valid,
+            valid: record.is_valid(),
             imported_from: record.origin.as_ref().map(|origin| origin.tool.clone()),
             host: record.host.hostname.clone(),
             kernel: record.host.kernel_release.clone(),

@@ -137,7 +137,10 @@ fn block(block: &Block) -> String {
 }
 
 fn table(table: &Table) -> String {
-    let mut out = format!("**{}**\n\n|", Markdown(&table.caption));
+    let mut out = match table.caption.is_empty() {
+        true => "|".to_owned(),
+        false => format!("**{}**\n\n|", Markdown(&table.caption)),
+    };
     for column in &table.columns {
         out += &format!(" {} |", Markdown(&column.name));
     }

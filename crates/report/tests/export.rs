@@ -13,7 +13,7 @@ use std::process::Command;
 use common::{misses, run, sample, samples};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
-use punctual_model::{Better, Figure, Interval, RunRecord, ThreadSample};
+use punctual_model::{Better, Check, Figure, Interval, RunListFigures, RunRecord, ThreadSample};
 use punctual_report::export::{
     Columns, ExportError, csv_contexts, csv_distributions, csv_figures, csv_histogram, csv_samples,
     csv_summary, json_run, json_samples, parquet_samples,
@@ -160,6 +160,20 @@ fn a_full_output_is_an_error() {
     assert!(matches!(err, ExportError::Parquet(_)), "{err:?}");
     assert!(csv_summary(&run(), &mut &mut small[..]).is_err());
     assert!(json_run(&run(), &mut &mut small[..]).is_err());
+}
+
+#[test]
+fn a_run_with_a_failed_check_is_valid_in_no_table() {
+    let mut record = run();
+    record.checks.push(Check::fail("steal", "40 %"));
+    assert!(record.valid);
+    let mut out = Vec::new();
+    csv_summary(&record, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    for row in text.lines().skip(1) {
+        assert!(row.contains(",false,") && !row.contains(",true,"), "{row}");
+    }
+    assert!(!RunListFigures::of(&record).valid);
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn fixed_cells(run: &RunRecord, series: &Series) -> Vec<String> {
     let mean = series.mean_interval_ns;
     let cells: [String; FIXED.len()] = [
         run.id.clone(),
-        run.valid.to_string(),
+        run.is_valid().to_string(),
         series
             .thread
             .map_or_else(|| "total".to_owned(), |n| n.to_string()),

@@ -39,7 +39,7 @@ pub fn csv_figures(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     for figure in &run.figures {
         let mut row = vec![
             run.id.clone(),
-            run.valid.to_string(),
+            run.is_valid().to_string(),
             run.instrument.clone(),
             figure.name.clone(),
         ];

@@ -28,7 +28,7 @@ pub fn perfetto(run: &RunRecord, watched: &Watched, out: &mut dyn Write) -> io::
     let about = json!({
         "run": run.id,
         "name": run.name,
-        "valid": run.valid,
+        "valid": run.is_valid(),
         "kernel": run.host.kernel_release,
         "program": "punctual",
     });

@@ -14,7 +14,9 @@ use punctual_model::{
     Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord, TooShort,
 };
 use punctual_report::chart::{Drawing, Validity, View, svg};
-use punctual_report::document::{Document, Material, Maxima, RunItem, Stretch};
+use punctual_report::document::{
+    Block, Column, Document, Material, Maxima, RunItem, Section, Stretch, Table,
+};
 use punctual_report::{html, markdown};
 use punctual_stats::{LatencyHistogram, ThreadHistogram};
 
@@ -443,6 +445,7 @@ fn an_imported_run_claims_no_interval() {
     });
     item.record.spec = None;
     item.record.total.quantile_intervals_ns.clear();
+    item.record.total.clamped = Some(7);
     let document = document(vec![item]);
     let answer = &document.answers[0];
     assert_eq!(answer.word, "imported, not checked");
@@ -454,6 +457,8 @@ fn an_imported_run_claims_no_interval() {
         panic!("no distribution");
     };
     assert_eq!(distribution.series[0].validity, Validity::Imported);
+    let beyond = "7 samples are beyond the histogram of their source and drawn at the maximum.";
+    assert!(distribution.note.contains(beyond), "{}", distribution.note);
 }
 
 #[test]
@@ -521,4 +526,25 @@ fn page_and_terminal_say_how_long_to_measure_for_an_interval() {
     let document = document(vec![item]);
     assert!(words(&markdown::page(&document)).contains(note));
     assert!(html::page(&document).contains(note));
+}
+
+#[test]
+fn a_table_without_a_caption_has_no_empty_words_in_markdown() {
+    let mut document = document(Vec::new());
+    let table = Table {
+        columns: vec![Column {
+            name: "Host".to_owned(),
+            ..Column::default()
+        }],
+        rows: vec![vec!["a".to_owned()]],
+        ..Table::default()
+    };
+    document.sections.push(Section {
+        id: "hosts".to_owned(),
+        title: "Hosts".to_owned(),
+        blocks: vec![Block::Table(table)],
+    });
+    let page = markdown::page(&document);
+    assert!(page.contains("\n| Host |\n|---|\n| a |\n"), "{page}");
+    assert!(!page.contains("****"), "{page}");
 }

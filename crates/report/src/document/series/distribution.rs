@@ -73,7 +73,7 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
         id: ids.make(&format!("{}-distribution", first.record().instrument)),
         title: quantity.clone(),
         note: format!(
-            "{} of {}, {bins_a_decade} bins per decade ({} % wide). Each step is a bin; the tables have the exact figures.{}{}",
+            "{} of {}, {bins_a_decade} bins per decade ({} % wide). Each step is a bin; the tables have the exact figures.{}{}{}",
             counted(samples, "sample"),
             counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
             if bins_a_decade == 100 { "2.3" } else { "5.9" },
@@ -82,6 +82,7 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
                     " Samples of an imported run are drawn at the upper end of the bucket that its source put them in.",
                 false => "",
             },
+            beyond(runs),
             distribution::zeros(series.iter())
         ),
         quantity,
@@ -91,6 +92,24 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
         series,
         marks,
     })
+}
+
+/// Says how many samples have no place of their own: of them a source states the number only.
+fn beyond(runs: &[Named<'_>]) -> String {
+    let imported = runs.iter().filter(|run| run.record().origin.is_some());
+    let beyond: u64 = imported
+        .filter_map(|run| run.record().total.clamped)
+        .fold(0, u64::saturating_add);
+    match beyond {
+        0 => String::new(),
+        n => format!(
+            " {} beyond the histogram of their source and drawn at the maximum.",
+            match n {
+                1 => "1 sample is".to_owned(),
+                _ => format!("{} are", counted(n, "sample")),
+            }
+        ),
+    }
 }
 
 /// The deadlines and thresholds of runs, in ns.

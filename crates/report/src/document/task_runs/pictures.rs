@@ -145,7 +145,10 @@ pub(super) fn schedules(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &s
                 .collect();
             chart::Series {
                 name: tasks.tasks[*task].name.clone(),
-                counted: counted(points.len() as u64, "stretch"),
+                counted: match points.len() {
+                    1 => "1 stretch".to_owned(),
+                    n => format!("{n} stretches"),
+                },
                 shape: Shape::Bars,
                 points,
                 validity: run.validity(),
