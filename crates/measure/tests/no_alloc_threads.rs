@@ -157,7 +157,7 @@ fn no_thread_of_these_instruments_allocates_while_it_measures() {
         spin: Nanos::from_millis(2),
     };
     does_not_grow("pi", fifo, Nanos::from_millis(200), |frame| {
-        pi::run(&pi, frame).map(|(found, _)| found)
+        pi::run(&pi, frame)
     });
     let irq = Irq {
         interval: Nanos::from_millis(1),
