@@ -328,7 +328,7 @@ impl Watched {
                     .said
                     .unit
                     .get()
-                    .map_or("units of its own", String::as_str);
+                    .map_or("units", String::as_str);
                 shift.begin_again(unit);
             }
         }

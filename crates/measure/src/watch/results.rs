@@ -213,7 +213,7 @@ impl Watcher {
         found.figures.extend(self.analysis(source));
         found.findings.extend(self.evidence(watched, source));
         if source.limits_stacks() {
-            let detail = "stacks were taken of a part of the time: there were more than the run had time for";
+            let detail = "stacks were recorded only part of the time, because there were too many";
             found
                 .findings
                 .push(Finding::observed("stacks-limited", detail));
@@ -244,7 +244,7 @@ impl Watcher {
         let ns: u64 = spent.filter_map(is_outside).sum();
         if let Some(outside) = self.outside.as_ref().filter(|_| ns > 0) {
             let detail = format!(
-                "{:.1} µs of all cycles went to what is outside this kernel, or is not known; meanwhile {}",
+                "over all cycles, {:.1} µs were spent outside this kernel or cannot be explained; meanwhile {}",
                 Nanos::new(ns).as_secs_f64() * 1e6,
                 outside.says()
             );

@@ -294,7 +294,7 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
         "Effects over all cells",
         "mlock on for off",
         "Best trade-offs (Pareto front)",
-        "over: all blocks are done",
+        "finished: all blocks are done",
     ] {
         let words = text.fine().stdout.split_whitespace();
         let said = words.collect::<Vec<_>>().join(" ");

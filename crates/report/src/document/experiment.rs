@@ -75,7 +75,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
 fn how(results: &ExperimentResults) -> Vec<(String, String)> {
     let state = match &results.finished {
         Some(reason) => format!("over: {reason}"),
-        None => "not over: these are the results so far".to_owned(),
+        None => "in progress: these are the results so far".to_owned(),
     };
     let mut facts = vec![(
         "Runs",

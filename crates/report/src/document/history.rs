@@ -122,7 +122,7 @@ fn answer(history: &History) -> Answer {
             Tone::Plain,
             "no new change",
             format!(
-                "{} in {of}; none in the newest {} runs that stands a look every night. {}",
+                "{} in {of}; none in the newest {} runs is significant enough for a nightly check. {}",
                 counted(n as u64, "change"),
                 history.method.recent,
                 sentences(history, &changes.iter().rev().collect::<Vec<_>>())

@@ -400,7 +400,7 @@ fn facts_of(part: &StudyPart) -> Vec<(&'static str, String)> {
         };
         let state = match &part.finished {
             Some(reason) => format!("over: {reason}"),
-            None => "not over: these are the results so far".to_owned(),
+            None => "in progress: these are the results so far".to_owned(),
         };
         let line = format!(
             "{name}: {}; {} of {} runs valid{also}; {state}",

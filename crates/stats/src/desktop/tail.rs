@@ -179,7 +179,7 @@ pub enum TailRefusal {
     TooNear,
     /// Too far.
     #[error(
-        "that is {factor:.0} times the samples taken, more than {FARTHEST}: {needed} samples would be enough"
+        "that is {factor:.0} times as long as the run; the limit is {FARTHEST} times: {needed} samples would be enough"
     )]
     TooFar {
         /// Samples asked for over samples there.
