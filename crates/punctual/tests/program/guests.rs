@@ -191,9 +191,9 @@ fn guest_that_is_not_quiet_fails_a_check_that_names_what_ran() {
     let quiet = check(&found, "guest-quiet");
     assert_eq!(quiet["status"], "fail");
     let detail = quiet["detail"].as_str().unwrap();
-    // This program, as its own executable calls it.
+    // This program, by the name that it gives itself.
     assert!(
-        detail.contains("still busy when it was ready: exe "),
+        detail.contains("still busy when it was ready: punctual "),
         "{detail}"
     );
 }
