@@ -11,7 +11,7 @@ mod words;
 
 use punctual_model::tasks::{
     Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict, TASKS_CHECK_FORMAT, Task,
-    TaskBound, TaskSet, TaskVerdict, TasksCheck,
+    TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
 };
 use punctual_model::{CpuId, CpuSet, Ordered as _};
 
@@ -19,6 +19,7 @@ use self::global::Together;
 use self::one::OneCpu;
 use crate::admission::Limits;
 use crate::bounds::utilisation;
+use crate::edf_response::Due;
 use crate::growth;
 use crate::several::{Fit, assign};
 use crate::work::{Effort, Work};
@@ -39,7 +40,42 @@ fn grown(task: &Task, overheads: &Overheads, factor: u64) -> Work {
             .jitter_ns
             .get()
             .saturating_add(overheads.wake_up_ns.get()),
+        early: 0,
     }
+}
+
+/// The same as the kernel serves a `SCHED_DEADLINE` task. A job that comes before the period of a late one is over uses what that
+/// left of its runtime, and then waits for a period of its own, which is two switches more. It leaves more itself then, so that
+/// job after job may use more, but never longer than the one before was late.
+fn served(task: &Task, overheads: &Overheads, factor: u64) -> Work {
+    let work = grown(task, overheads, factor);
+    let TaskPolicy::Deadline { runtime_ns } = task.policy else {
+        return work;
+    };
+    if work.jitter == 0 {
+        return work;
+    }
+    let execution = growth::grown(task.execution_ns.get(), factor);
+    let leaves = growth::grown(runtime_ns.get(), factor) > execution;
+    let switches = overheads.switch_ns.get().saturating_mul(2);
+    Work {
+        cost: work.cost.saturating_add(switches),
+        early: if leaves {
+            work.cost.min(work.jitter)
+        } else {
+            0
+        },
+        ..work
+    }
+}
+
+/// Whether the kernel counts deadlines from wake-ups that may come later than releases are due.
+fn due_late(set: &TaskSet, members: &[usize]) -> bool {
+    members.iter().any(|at| {
+        let task = &set.tasks[*at];
+        let late = !task.jitter_ns.is_zero() || !set.overheads.wake_up_ns.is_zero();
+        late && matches!(task.policy, TaskPolicy::Deadline { .. })
+    })
 }
 
 /// The interrupts of a CPU as work that goes before all tasks.
@@ -250,7 +286,7 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
     order.order_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
     let works: Vec<Work> = order
         .iter()
-        .map(|at| work(&set.tasks[*at], &set.overheads))
+        .map(|at| served(&set.tasks[*at], &set.overheads, growth::ONE))
         .collect();
     let numbers: Vec<CpuId> = all.iter().collect();
     let above = interrupts(&set.overheads);
@@ -258,7 +294,11 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
         |task: usize, cpu: usize| cpus(&set.tasks[order[task]], machine).contains(numbers[cpu]);
     let level = |at: &usize| set.tasks[*at].policy.priority().unwrap_or(0);
     let levels: Vec<u8> = order.iter().map(level).collect();
-    let fit = if fixed { Fit::Fixed(&levels) } else { Fit::Edf };
+    let fit = match (fixed, due_late(set, &order)) {
+        (true, _) => Fit::Fixed(&levels),
+        (false, true) => Fit::Edf(Due::FromWakeUps),
+        (false, false) => Fit::Edf(Due::FromReleases),
+    };
     let methods = [
         PartitionMethod::FirstFitDecreasing,
         PartitionMethod::WorstFitDecreasing,

@@ -12,15 +12,40 @@
 //! ```
 //!
 //! and its response is max(C_i, w - a). Only those a matter at which the job's deadline is that of another job.
+//!
+//! The kernel does not know when a release was due: it counts the deadline from the wake-up, so that a job that comes J_i late is
+//! due J_i later, and other tasks may go first that much longer ([`Due::FromWakeUps`]). What a job may have early adds to what goes
+//! first, but no more than all jobs of the interval.
 
 use crate::response::Bound;
 use crate::work::{Effort, Load, Work, busy_period, load};
 
-/// Returns the largest response of task `of` of `set`, below `above`, which goes first whatever is due.
+/// From when a scheduler counts a job's deadline.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Due {
+    /// From when its release was due, whenever it came.
+    FromReleases,
+    /// From when it came.
+    FromWakeUps,
+}
+
+impl Due {
+    /// How much earlier than its release says a job of `own` may be due, at most.
+    const fn early(self, own: &Work) -> u64 {
+        match self {
+            Self::FromReleases => own.jitter,
+            Self::FromWakeUps => 0,
+        }
+    }
+}
+
+/// Returns the largest response of task `of` of `set`, below `above`, which goes first whatever is due. It counts from when the
+/// release was due, and is exact for deadlines that do so too.
 pub fn response(
     set: &[Work],
     of: usize,
     above: &[Work],
+    counted: Due,
     blocking: u64,
     effort: &mut Effort,
 ) -> Bound {
@@ -35,8 +60,8 @@ pub fn response(
         return Bound::Unknown;
     };
     let mut worst = Bound::Unknown;
-    for a in Candidates::new(set, own, busy) {
-        let Some(window) = window((set, above), of, a, blocking, busy, effort) else {
+    for a in Candidates::new(set, of, counted.early(own), busy) {
+        let Some(window) = window((set, above), of, (a, counted), blocking, busy, effort) else {
             return Bound::Unknown;
         };
         // Its release was due at a - J_i, and it came at a.
@@ -54,17 +79,16 @@ pub fn response(
     worst
 }
 
-/// The end of the job of `own` that was due at `a` - J_i, at the start the earliest.
+/// The end of the job of `own` that came at `a`, J_i late.
 fn window(
     (set, above): (&[Work], &[Work]),
     of: usize,
-    a: u64,
+    (a, counted): (u64, Due),
     blocking: u64,
     busy: u64,
     effort: &mut Effort,
 ) -> Option<u64> {
     let own = set.get(of)?;
-    let due = a + own.deadline;
     let base = (1 + a / own.period) * own.cost + blocking;
     let mut window = base;
     loop {
@@ -77,16 +101,15 @@ fn window(
             if at == of {
                 continue;
             }
-            let Some(after) = (due + other.jitter).checked_sub(other.deadline + own.jitter) else {
-                continue;
-            };
-            let urgent = after / other.period + 1;
-            longer = longer.saturating_add(
-                other
-                    .releases(window)
-                    .min(urgent)
-                    .saturating_mul(other.cost),
-            );
+            let jobs = other.releases(window);
+            let early = jobs.saturating_mul(other.early);
+            let all = jobs.saturating_mul(other.cost);
+            let urgent = (a + own.deadline + other.jitter)
+                .checked_sub(other.deadline + counted.early(own))
+                .map_or(0, |after| {
+                    (after / other.period + 1).saturating_mul(other.cost)
+                });
+            longer = longer.saturating_add(all.min(urgent.saturating_add(early)));
         }
         if longer <= window {
             return Some(window);
@@ -103,17 +126,19 @@ fn window(
 #[derive(Debug)]
 struct Candidates<'a> {
     set: &'a [Work],
-    own: &'a Work,
+    of: usize,
+    early: u64,
     end: u64,
     task: usize,
     next: Option<u64>,
 }
 
 impl<'a> Candidates<'a> {
-    fn new(set: &'a [Work], own: &'a Work, end: u64) -> Self {
+    fn new(set: &'a [Work], of: usize, early: u64, end: u64) -> Self {
         let mut all = Self {
             set,
-            own,
+            of,
+            early,
             end,
             task: 0,
             next: None,
@@ -122,12 +147,16 @@ impl<'a> Candidates<'a> {
         all
     }
 
-    /// The first time of the task: a + D_i - J_i = D_j - J_j + k T_j, not below 0.
+    /// The first time of the task: a + D_i = D_j - J_j + k T_j, or a + D_i - J_i, not below 0. Its own are those of its releases.
     fn first(&self) -> Option<u64> {
         let other = self.set.get(self.task)?;
+        if self.task == self.of {
+            return Some(0);
+        }
+        let own = self.set.get(self.of)?;
         let wanted =
-            i128::from(other.deadline) - i128::from(other.jitter) - i128::from(self.own.deadline)
-                + i128::from(self.own.jitter);
+            i128::from(other.deadline) - i128::from(other.jitter) - i128::from(own.deadline)
+                + i128::from(self.early);
         let period = i128::from(other.period);
         u64::try_from(if wanted >= 0 {
             wanted
@@ -164,7 +193,7 @@ mod tests {
         // C/T: 2/4 and 3/7: the longer one ends at 5 at the latest when both come at once; its worst is later.
         let set = [Work::new(2, 4, 4), Work::new(3, 7, 7)];
         let of = |at| {
-            response(&set, at, &[], 0, &mut Effort::usual())
+            response(&set, at, &[], Due::FromReleases, 0, &mut Effort::usual())
                 .response()
                 .unwrap()
         };

@@ -3,6 +3,7 @@
 
 //! Several CPUs: tasks that may run on all of them, and tasks that are assigned to one each.
 
+use crate::edf_response::{self, Due};
 use crate::response::meets;
 use crate::work::{Effort, HORIZON, Work};
 use punctual_model::Ordered as _;
@@ -99,7 +100,9 @@ fn one(
                 // Only jobs that are due no later than this one's deadline.
                 let due = own.deadline.saturating_add(other.jitter);
                 let jobs = (due / other.period).saturating_mul(other.cost);
-                work = work.min(jobs.saturating_add(other.cost.min(due % other.period)));
+                let early = other.releases(window).saturating_mul(other.early);
+                let jobs = jobs.saturating_add(other.cost.min(due % other.period));
+                work = work.min(jobs.saturating_add(early));
             }
             total = total.saturating_add(work.min(cap));
         }
@@ -160,8 +163,8 @@ pub fn tardiness(set: &[Work], cpus: u32) -> Option<u64> {
 pub enum Fit<'a> {
     /// By response times, with these priorities of the set's tasks. Tasks of the same one delay each other.
     Fixed(&'a [u8]),
-    /// By processor demand.
-    Edf,
+    /// By processor demand, or by response times where deadlines count from wake-ups.
+    Edf(Due),
 }
 
 /// An assignment: the tasks of each CPU, and those that fit on none.
@@ -224,10 +227,19 @@ fn fits(
     effort: &mut Effort,
 ) -> bool {
     match fit {
-        Fit::Edf => {
+        Fit::Edf(counted) => {
             tasks.sort_unstable();
             let works: Vec<Work> = tasks.iter().map(|task| set[*task]).collect();
-            crate::demand::edf(&works, above, &[], effort) == crate::demand::Demand::Met
+            match counted {
+                Due::FromReleases => {
+                    crate::demand::edf(&works, above, &[], effort) == crate::demand::Demand::Met
+                }
+                Due::FromWakeUps => (0..works.len()).all(|at| {
+                    let found = edf_response::response(&works, at, above, counted, 0, effort);
+                    let response = found.response();
+                    response.is_some_and(|response| response <= works[at].deadline)
+                }),
+            }
         }
         Fit::Fixed(levels) => tasks.iter().all(|own| {
             let delays = |other: &&usize| *other != own && levels[**other] >= levels[*own];
@@ -258,8 +270,8 @@ mod tests {
             );
         }
         for (fit, worst) in [
-            (Fit::Edf, false),
-            (Fit::Edf, true),
+            (Fit::Edf(Due::FromReleases), false),
+            (Fit::Edf(Due::FromReleases), true),
             (Fit::Fixed(&[3, 2, 1]), false),
             (Fit::Fixed(&[3, 2, 1]), true),
         ] {
@@ -279,7 +291,7 @@ mod tests {
                 &set,
                 2,
                 &[],
-                Fit::Edf,
+                Fit::Edf(Due::FromReleases),
                 worst,
                 |_, _| true,
                 &mut Effort::usual(),
@@ -311,7 +323,7 @@ mod tests {
             &set,
             2,
             &[],
-            Fit::Edf,
+            Fit::Edf(Due::FromReleases),
             false,
             |_, cpu| cpu == 1,
             &mut Effort::usual(),

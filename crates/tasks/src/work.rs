@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What analysis sees of a task: five numbers in nanoseconds, and exact arithmetic on them.
+//! What analysis sees of a task: some numbers in nanoseconds, and exact arithmetic on them.
 
 /// The longest time that analysis looks at: 52 days. Nothing that is no longer than this overflows.
 pub const HORIZON: u64 = 1 << 52;
@@ -23,6 +23,9 @@ pub struct Work {
     pub deadline: u64,
     /// How late a release may be.
     pub jitter: u64,
+    /// What a job may have of the time that the one before, which came late, left in its reservation: it goes before others then,
+    /// because it is due when that one was.
+    pub early: u64,
 }
 
 impl Work {
@@ -33,6 +36,7 @@ impl Work {
             period,
             deadline,
             jitter: 0,
+            early: 0,
         }
     }
 

@@ -13,10 +13,11 @@
 use punctual_stats::RandomSource;
 use punctual_tasks::audsley::{Order, order};
 use punctual_tasks::demand::{Demand, edf};
+use punctual_tasks::edf_response::{self, Due};
 use punctual_tasks::response::{Bound, meets, response};
 use punctual_tasks::several::{Global, densities, global};
 use punctual_tasks::simulate::{Scheduler, Start, simulate};
-use punctual_tasks::{Effort, Work, edf_response, load};
+use punctual_tasks::{Effort, Work, load};
 
 /// What the deadlines of a set are.
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +208,7 @@ fn response_times_of_edf_are_those_of_exact_schedules_of_all_phases() {
         let at = set.len() - 1;
         let Bound::At {
             response: bound, ..
-        } = edf_response::response(&set, at, &[], 0, &mut Effort::usual())
+        } = edf_response::response(&set, at, &[], Due::FromReleases, 0, &mut Effort::usual())
         else {
             panic!("{set:?}");
         };

@@ -6,7 +6,7 @@
 use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
 use punctual_model::{CpuSet, Nanos, Ordered as _};
 
-use super::{Group, cpus, grown, interrupts, slack};
+use super::{Group, cpus, due_late, grown, interrupts, served, slack};
 use crate::bounds::{ROUNDING, utilisation};
 use crate::growth;
 use crate::several::{Global, densities, global, rm_us};
@@ -86,6 +86,12 @@ impl<'a> Together<'a> {
             .collect()
     }
 
+    fn served(&self, factor: u64) -> Vec<Work> {
+        let each = self.members.iter();
+        each.map(|at| served(&self.set.tasks[*at], &self.set.overheads, factor))
+            .collect()
+    }
+
     /// A job that is longer than its deadline is late on any number of CPUs.
     fn hopeless(&self, works: &[Work], check: &mut TasksCheck) {
         for (at, work) in self.members.iter().zip(works) {
@@ -105,8 +111,22 @@ impl<'a> Together<'a> {
         let above = interrupts(&self.set.overheads);
         let bounds = global(works, &above, self.cpus, self.policy, effort);
         let (sum, limit) = densities(works, self.cpus);
-        let dense = self.policy == Global::Edf && above.is_empty() && sum <= limit - ROUNDING;
+        let applies = self.policy == Global::Edf && self.why_not_dense().is_none();
+        let dense = applies && sum <= limit - ROUNDING;
         (bounds, dense)
+    }
+}
+
+impl Together<'_> {
+    /// Why the test of densities does not apply.
+    fn why_not_dense(&self) -> Option<&'static str> {
+        if !self.set.overheads.interrupts.is_empty() {
+            Some("there are interrupts")
+        } else if due_late(self.set, &self.members) {
+            Some("the kernel counts deadlines from wake-ups, which may be late")
+        } else {
+            None
+        }
     }
 }
 
@@ -135,7 +155,7 @@ impl Group for Together<'_> {
             self.hopeless(&works, check);
             return total == Load::Above;
         }
-        let (bounds, dense) = self.bounds(&works, effort);
+        let (bounds, dense) = self.bounds(&self.served(growth::ONE), effort);
         for (place, at) in self.members.iter().enumerate() {
             let task = &mut check.tasks[*at];
             let deadline = works[place].deadline;
@@ -169,11 +189,12 @@ impl Group for Together<'_> {
         let (value, limit, passed, note, name, source) = match self.policy {
             Global::Edf => {
                 let (sum, limit) = densities(&works, self.cpus);
+                let note = self.why_not_dense().map(str::to_owned);
                 (
                     sum,
                     limit,
-                    Some(dense),
-                    None,
+                    note.is_none().then_some(dense),
+                    note,
                     "density",
                     "Goossens, Funk and Baruah 2003",
                 )
@@ -230,13 +251,12 @@ impl Group for Together<'_> {
     }
 
     fn ask(&self, _: usize, factor: u64, effort: &mut Effort) -> Option<bool> {
-        let (bounds, dense) = self.bounds(&self.works(factor), effort);
+        let (bounds, dense) = self.bounds(&self.served(factor), effort);
         Some(dense || bounds.iter().all(Option::is_some))
     }
 
     fn fails(&self, _: usize, factor: u64, effort: &mut Effort) -> usize {
-        let works = self.works(factor);
-        let (bounds, _) = self.bounds(&works, effort);
+        let (bounds, _) = self.bounds(&self.served(factor), effort);
         let failing = bounds.iter().position(Option::is_none).unwrap_or(0);
         self.members[failing]
     }

@@ -3,17 +3,19 @@
 
 //! The tasks of one CPU: those of `SCHED_DEADLINE` first, then fixed priorities, then the rest, which has no guarantee.
 
+mod earliest;
+
 use punctual_model::tasks::{
     AppliedTest, Interference, TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
 };
 use punctual_model::{CpuId, Nanos, Ordered as _};
 
-use super::{Group, grown, interrupts, slack};
+use super::{Group, interrupts, served, slack, work};
 use crate::audsley::{Order, order};
 use crate::blocking::Sections;
 use crate::bounds::{ROUNDING, hyperbolic, liu_layland, utilisation};
-use crate::demand::{BlockingStep, Demand, edf};
-use crate::edf_response;
+use crate::demand::{Demand, edf};
+use crate::edf_response::Due;
 use crate::growth;
 use crate::response::{Bound, interference, meets, response};
 use crate::work::{Effort, Load, Work, busy_period, load};
@@ -66,10 +68,10 @@ impl<'a> OneCpu<'a> {
         }
     }
 
-    /// Its tasks with execution times that grew.
+    /// Its tasks with execution times that grew, and what is served of `SCHED_DEADLINE` tasks in a period.
     fn works(&self, factor: u64) -> Vec<Work> {
         let each = self.members.iter();
-        each.map(|at| grown(&self.set.tasks[*at], &self.set.overheads, factor))
+        each.map(|at| served(&self.set.tasks[*at], &self.set.overheads, factor))
             .collect()
     }
 
@@ -113,137 +115,8 @@ impl<'a> OneCpu<'a> {
         busy_period(&all, blocking, effort)
     }
 
-    /// Blocking of the `SCHED_DEADLINE` tasks, by the length of intervals.
-    fn steps(&self, works: &[Work], factor: u64) -> Vec<BlockingStep> {
-        if self.sections.is_empty() {
-            return Vec::new();
-        }
-        let tasks = &works[..self.deadline];
-        let ends = tasks
-            .iter()
-            .flat_map(|w| [w.deadline, w.deadline.saturating_sub(w.jitter)]);
-        let mut starts: Vec<u64> = ends.chain([0]).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        let blocking = |from: u64| {
-            self.sections.blocking(
-                |task| {
-                    task < self.deadline
-                        && works[task].deadline - works[task].jitter.min(works[task].deadline)
-                            <= from
-                },
-                |task| task >= self.deadline || works[task].deadline > from,
-                |length| growth::grown(length, factor),
-            )
-        };
-        let steps = starts.into_iter();
-        steps
-            .map(|from| BlockingStep {
-                from,
-                blocking: blocking(from),
-            })
-            .collect()
-    }
-
-    /// Whether the `SCHED_DEADLINE` tasks share something unprotected.
-    fn deadline_is_open(&self) -> bool {
-        let users = |resource: &str| {
-            let holds = |at: &&usize| {
-                super::words::resources_of(self.set, |task| task == **at).contains(resource)
-            };
-            let all = self.members.iter().filter(holds).count();
-            let urgent = self.members[..self.deadline].iter().filter(holds).count();
-            urgent > 0 && all > 1
-        };
-        let open = |r: &&punctual_model::tasks::Resource| {
-            r.protocol == punctual_model::tasks::Protocol::None
-        };
-        self.deadline > 0
-            && self
-                .set
-                .resources
-                .iter()
-                .filter(open)
-                .any(|r| users(&r.name))
-    }
-
-    fn edf(&self, works: &[Work], factor: u64, effort: &mut Effort) -> Demand {
-        let steps = self.steps(works, factor);
-        edf(
-            &works[..self.deadline],
-            &interrupts(&self.set.overheads),
-            &steps,
-            effort,
-        )
-    }
-
     fn of(&self) -> String {
         format!("CPU {}", self.cpu)
-    }
-
-    fn judge_deadline(&self, works: &[Work], check: &mut TasksCheck, effort: &mut Effort) {
-        let found = self.edf(works, growth::ONE, effort);
-        let steps = self.steps(works, growth::ONE);
-        let blocking = steps.iter().map(|step| step.blocking).max().unwrap_or(0);
-        let open = self.deadline_is_open();
-        let above = interrupts(&self.set.overheads);
-        for place in 0..self.deadline {
-            let bound = &mut check.tasks[self.members[place]];
-            let own = &works[place];
-            bound.blocking_ns = Nanos::new(blocking);
-            if open {
-                let busy = self.busy(self.floor(place), works, growth::ONE, effort);
-                note_open(bound, own, busy);
-                continue;
-            }
-            let found_response =
-                edf_response::response(&works[..self.deadline], place, &above, blocking, effort);
-            bound.exact = blocking == 0;
-            bound.response_ns = match (found_response.response(), found) {
-                (Some(response), Demand::Met) => Some(response.min(own.deadline)),
-                (Some(response), _) => Some(response),
-                (None, Demand::Met) => {
-                    bound.exact = false;
-                    Some(own.deadline)
-                }
-                (None, _) => None,
-            }
-            .map(Nanos::new);
-            bound.slack_ns = bound.response_ns.map(|r| slack(own.deadline, r.get()));
-            let late = bound.response_ns.is_some_and(|r| r.get() > own.deadline);
-            bound.verdict = match found {
-                Demand::Met => TaskVerdict::Met,
-                _ if late && bound.exact => TaskVerdict::Missed,
-                _ if !late && bound.response_ns.is_some() => TaskVerdict::Met,
-                _ => TaskVerdict::NotShown,
-            };
-            if found == Demand::Overload {
-                bound.why = Some(format!(
-                    "the SCHED_DEADLINE tasks ask for more than all of {}",
-                    self.of()
-                ));
-            }
-        }
-        let (value, limit, passed) = match found {
-            Demand::Met => (None, None, Some(true)),
-            Demand::Exceeded { interval, demand } => (
-                Some(punctual_stats::float(demand)),
-                Some(punctual_stats::float(interval)),
-                Some(false),
-            ),
-            Demand::Overload => (None, None, Some(false)),
-            Demand::Unknown => (None, None, None),
-        };
-        check.tests.push(AppliedTest {
-            name: "processor demand of SCHED_DEADLINE, in ns".to_owned(),
-            of: self.of(),
-            value,
-            limit,
-            passed: if open { None } else { passed },
-            exact: blocking == 0,
-            note: None,
-            source: "Baruah, Rosier and Howell 1990; Zhang and Burns 2009 (QPA)".to_owned(),
-        });
     }
 
     fn judge_fixed(
@@ -332,7 +205,11 @@ impl<'a> OneCpu<'a> {
     }
 
     /// The tests that look at the whole CPU.
-    fn sufficient(&self, works: &[Work], check: &mut TasksCheck, effort: &mut Effort) -> bool {
+    fn sufficient(&self, check: &mut TasksCheck, effort: &mut Effort) -> bool {
+        let each = self.members.iter();
+        let works: Vec<Work> = each
+            .map(|at| work(&self.set.tasks[*at], &self.set.overheads))
+            .collect();
         let promised = &works[..self.promised];
         let mut all = interrupts(&self.set.overheads);
         all.extend(promised);
@@ -517,7 +394,7 @@ impl Group for OneCpu<'_> {
         for at in &self.members[self.promised..] {
             check.tasks[*at].why = Some("SCHED_OTHER promises no response time".to_owned());
         }
-        let overload = self.sufficient(&works, check, effort);
+        let overload = self.sufficient(check, effort);
         let fixed = &self.members[self.deadline..self.promised];
         if fixed
             .iter()
@@ -558,6 +435,12 @@ impl Group for OneCpu<'_> {
             return self.members[place];
         }
         let works = self.works(factor);
+        if self.counted() == Due::FromWakeUps {
+            let late =
+                |place: &usize| self.meets_late(*place, &works, factor, effort) != Some(true);
+            let first = (0..self.deadline).find(late);
+            return self.members[first.unwrap_or(0)];
+        }
         let at = match self.edf(&works, factor, effort) {
             Demand::Exceeded { interval, .. } => works[..self.deadline].iter().position(|w| {
                 let after = (interval + w.jitter).checked_sub(w.deadline);
@@ -566,34 +449,5 @@ impl Group for OneCpu<'_> {
             _ => None,
         };
         self.members[at.unwrap_or(0)]
-    }
-}
-
-impl OneCpu<'_> {
-    fn ask_deadline(&self, works: &[Work], factor: u64, effort: &mut Effort) -> Option<bool> {
-        let over = |place: &usize| match self.set.tasks[self.members[*place]].policy {
-            // The kernel lets no job have more than its runtime.
-            TaskPolicy::Deadline { runtime_ns } => {
-                growth::grown(
-                    self.set.tasks[self.members[*place]].execution_ns.get(),
-                    factor,
-                ) > growth::grown(runtime_ns.get(), factor)
-            }
-            _ => false,
-        };
-        if (0..self.deadline).any(|place| over(&place)) {
-            return Some(false);
-        }
-        if self.deadline_is_open() {
-            return Some((0..self.deadline).all(|place| {
-                let end = self.busy(self.floor(place), works, factor, effort);
-                end.is_some_and(|end| end + works[place].jitter <= works[place].deadline)
-            }));
-        }
-        match self.edf(works, factor, effort) {
-            Demand::Met => Some(true),
-            Demand::Exceeded { .. } | Demand::Overload => Some(false),
-            Demand::Unknown => None,
-        }
     }
 }

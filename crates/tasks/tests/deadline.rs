@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `SCHED_DEADLINE` tasks against a schedule of the kernel's constant bandwidth server, in steps of one millisecond: it counts
+//! deadlines from wake-ups and keeps to runtimes, as kernel/sched/deadline.c does.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+use std::fmt::Write as _;
+
+use punctual_model::tasks::{SetVerdict, TaskVerdict, TasksCheck};
+use punctual_stats::RandomSource;
+use punctual_tasks::{Limits, TaskSetError, check, file};
+
+fn checked(text: &str) -> TasksCheck {
+    let draft = file::parse("a.toml", text).unwrap();
+    let (set, unused) = draft
+        .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+        .unwrap();
+    check(&set, unused, &(0..1).collect(), &Limits::usual(1))
+}
+
+/// A task, in ms.
+#[derive(Clone, Copy, Debug)]
+struct Reserved {
+    execution: i64,
+    period: i64,
+    deadline: i64,
+    jitter: i64,
+    runtime: i64,
+}
+
+fn file_of(tasks: &[Reserved]) -> String {
+    let mut text = "policy = 'deadline'\n".to_owned();
+    for (at, task) in tasks.iter().enumerate() {
+        let Reserved {
+            execution,
+            period,
+            deadline,
+            jitter,
+            runtime,
+        } = task;
+        write!(
+            text,
+            "[[task]]\nname = 't{at}'\nperiod = '{period}ms'\ndeadline = '{deadline}ms'\nexecution = '{execution}ms'\n\
+             jitter = '{jitter}ms'\nruntime = '{runtime}ms'\n"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// What the kernel keeps of a task.
+#[derive(Clone, Debug, Default)]
+struct Server {
+    /// When the releases of its jobs were due, and what is left of them.
+    jobs: Vec<(i64, i64)>,
+    left: i64,
+    due: Option<i64>,
+    /// Until when it is throttled.
+    throttled: Option<i64>,
+}
+
+impl Server {
+    /// `update_dl_entity` and `dl_check_constrained_dl`.
+    fn wake(&mut self, task: &Reserved, now: i64) {
+        let constrained = task.deadline < task.period;
+        let Some(due) = self.due else {
+            (self.due, self.left) = (Some(now + task.deadline), task.runtime);
+            return;
+        };
+        let next = due - task.deadline + task.period;
+        if constrained && due < now && now < next {
+            self.throttled = Some(next);
+        } else if due < now || task.deadline * self.left > (due - now) * task.runtime {
+            if constrained && due >= now {
+                self.left = task.runtime * (due - now) / task.deadline;
+            } else {
+                (self.due, self.left) = (Some(now + task.deadline), task.runtime);
+            }
+        }
+    }
+
+    fn replenish(&mut self, task: &Reserved) {
+        (self.due, self.left) = (self.due.map(|due| due + task.period), task.runtime);
+        self.throttled = None;
+    }
+
+    /// Throttles it where its runtime is used up; whether it may run.
+    fn may_run(&mut self, task: &Reserved, now: i64) -> bool {
+        if self.jobs.is_empty() || self.throttled.is_some() {
+            return false;
+        }
+        if self.left > 0 {
+            return true;
+        }
+        let next = self
+            .due
+            .map_or(now, |due| due - task.deadline + task.period);
+        if next > now {
+            self.throttled = Some(next);
+            return false;
+        }
+        self.replenish(task);
+        true
+    }
+}
+
+/// The longest responses of tasks whose releases come as late as `random` says.
+fn longest(tasks: &[Reserved], random: &mut RandomSource, until: i64) -> Vec<i64> {
+    let mut below = |end: i64| i64::try_from(random.below(usize::try_from(end).unwrap())).unwrap();
+    let mut coming: Vec<(i64, i64, usize)> = Vec::new();
+    for (at, task) in tasks.iter().enumerate() {
+        let mut due = if below(2) == 0 { 0 } else { below(task.period) };
+        let mut before = 0;
+        while due < until {
+            let late = [0, task.jitter, below(task.jitter + 1)][usize::try_from(below(3)).unwrap()];
+            before = before.max(due + late);
+            coming.push((before, due, at));
+            due += task.period;
+        }
+    }
+    coming.sort_unstable();
+    let mut coming = coming.into_iter().peekable();
+    let mut servers = vec![Server::default(); tasks.len()];
+    let mut worst = vec![0; tasks.len()];
+    for now in 0..until + 500 {
+        for (server, task) in servers.iter_mut().zip(tasks) {
+            if server.throttled.is_some_and(|end| now >= end) {
+                server.replenish(task);
+            }
+        }
+        while let Some((_, due, at)) = coming.next_if(|(comes, ..)| *comes <= now) {
+            let server = &mut servers[at];
+            server.jobs.push((due, tasks[at].execution));
+            if server.jobs.len() == 1 && server.throttled.is_none() {
+                server.wake(&tasks[at], now);
+            }
+        }
+        let ready: Vec<usize> = (0..tasks.len())
+            .filter(|at| servers[*at].may_run(&tasks[*at], now))
+            .collect();
+        let Some(at) = ready
+            .into_iter()
+            .min_by_key(|at| (servers[*at].due, below(8)))
+        else {
+            continue;
+        };
+        let server = &mut servers[at];
+        server.left -= 1;
+        server.jobs[0].1 -= 1;
+        if server.jobs[0].1 == 0 {
+            let (due, _) = server.jobs.remove(0);
+            worst[at] = worst[at].max(now + 1 - due);
+        }
+    }
+    worst
+}
+
+fn random_set(random: &mut RandomSource, jitter: bool) -> Vec<Reserved> {
+    let mut within = |low: i64, high: i64| {
+        low + i64::try_from(random.below(usize::try_from(high - low + 1).unwrap())).unwrap()
+    };
+    let n = within(2, 3);
+    let percent = within(40, 88);
+    let task = |_| {
+        let period = within(8, 40);
+        let execution = (period * percent / 100 / n).max(1);
+        let deadline = match within(0, 9) {
+            0..6 => period,
+            _ => within(execution, period),
+        };
+        let late = if jitter && within(0, 1) == 1 {
+            within(1, (period / 4).max(1))
+        } else {
+            0
+        };
+        let runtime = (execution + within(0, 2)).min(deadline);
+        Reserved {
+            execution,
+            period,
+            deadline,
+            jitter: late,
+            runtime,
+        }
+    };
+    (0..n).map(task).collect()
+}
+
+#[test]
+fn no_schedule_of_the_kernels_server_is_later_than_what_is_shown() {
+    let mut random = RandomSource::new(10);
+    let (mut shown, mut late) = (0, 0);
+    for round in 0..3_000 {
+        let tasks = random_set(&mut random, round % 4 > 0);
+        let found = checked(&file_of(&tasks));
+        if found.verdict != SetVerdict::Shown {
+            continue;
+        }
+        for _ in 0..10 {
+            let seen = longest(&tasks, &mut random, 300);
+            for (seen, bound) in seen.iter().zip(&found.tasks) {
+                let seen = u64::try_from(*seen).unwrap() * 1_000_000;
+                let bound = bound.response_ns.unwrap().get();
+                assert!(seen <= bound, "{seen} seen, bound {bound}: {tasks:?}");
+            }
+        }
+        shown += 1;
+        late += usize::from(tasks.iter().any(|task| task.jitter > 0));
+    }
+    assert!(shown > 500 && late > 200, "{shown} {late}");
+}
+
+#[test]
+fn deadlines_that_the_kernel_counts_from_late_wake_ups_are_not_shown() {
+    const SET: &str = "
+        policy = 'deadline'
+        [[task]]
+        name = 'a'
+        period = '10ms'
+        execution = '4ms'
+        runtime = '4500us'
+        jitter = '4ms'
+        [[task]]
+        name = 'b'
+        period = '10ms'
+        execution = '4ms'
+        runtime = '4400us'
+        ";
+    let found = checked(SET);
+    // The job of a comes 4 ms late and is due at 14 ms: b, which is due at 13 ms, goes first.
+    assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+    let bound = found.tasks[0].response_ns.unwrap();
+    assert!(bound.get() >= 12_000_000, "{bound}");
+    let punctual = checked(&SET.replace("'4ms'\n        [", "'0ms'\n        ["));
+    assert_eq!(punctual.verdict, SetVerdict::Shown);
+    assert!(
+        punctual
+            .tasks
+            .iter()
+            .all(|task| task.verdict == TaskVerdict::Met)
+    );
+}
+
+#[test]
+fn wake_ups_are_late_releases_for_the_kernel_too() {
+    let of = |wake_up: &str| {
+        let task = |name: &str| {
+            format!(
+                "[[task]]\nname = '{name}'\nperiod = '10ms'\nexecution = '4ms'\nruntime = '4200us'\n"
+            )
+        };
+        checked(&format!(
+            "policy = 'deadline'\n[overheads]\nwake-up = '{wake_up}'\n{}{}",
+            task("a"),
+            task("b")
+        ))
+    };
+    assert_eq!(of("1ms").verdict, SetVerdict::Shown);
+    let bound = of("1ms").tasks[0].response_ns.unwrap().get();
+    assert!(bound >= 9_000_000, "{bound}");
+    assert_eq!(of("3ms").verdict, SetVerdict::NotShown);
+}
