@@ -260,3 +260,40 @@ fn wake_ups_are_late_releases_for_the_kernel_too() {
     assert!(bound >= 9_000_000, "{bound}");
     assert_eq!(of("3ms").verdict, SetVerdict::NotShown);
 }
+
+#[test]
+fn switches_and_interrupts_use_up_the_runtime_too() {
+    let of = |runtime: &str, overheads: &str| {
+        checked(&format!(
+            "policy = 'deadline'\n[overheads]\n{overheads}\n[[task]]\nname = 'a'\nperiod = '10ms'\n\
+             execution = '4ms'\nruntime = '{runtime}'\n"
+        ))
+    };
+    assert_eq!(of("4ms", "").verdict, SetVerdict::Shown);
+    for (runtime, overheads, verdict) in [
+        ("4ms", "switch = '5us'", SetVerdict::NotShown),
+        ("4009us", "switch = '5us'", SetVerdict::NotShown),
+        ("4010us", "switch = '5us'", SetVerdict::Shown),
+        // Three come within 10 ms.
+        (
+            "4014us",
+            "interrupts = [{ takes = '5us', every = '4ms' }]",
+            SetVerdict::NotShown,
+        ),
+        (
+            "4015us",
+            "interrupts = [{ takes = '5us', every = '4ms' }]",
+            SetVerdict::Shown,
+        ),
+    ] {
+        let found = of(runtime, overheads);
+        assert_eq!(found.verdict, verdict, "{runtime} {overheads}: {found:#?}");
+        assert!(found.growth.is_none_or(|growth| growth >= 1.0));
+    }
+    let found = of("4ms", "switch = '5us'");
+    let why = found.tasks[0].why.as_deref().unwrap();
+    assert!(
+        why.contains("4010000 ns of its runtime of 4000000 ns"),
+        "{why}"
+    );
+}

@@ -4,8 +4,11 @@
 //! What the kernel says to `SCHED_DEADLINE` tasks, and what that promises.
 
 use punctual_model::Nanos;
-use punctual_model::tasks::{Admission, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
+use punctual_model::tasks::{
+    Admission, Overheads, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
+};
 
+use super::{grown, interrupts};
 use crate::admission::{Limits, Parameters, admits, ratio};
 use crate::growth;
 use crate::several::tardiness;
@@ -88,21 +91,37 @@ pub(super) fn takes(set: &TaskSet, limits: &Limits, factor: u64) -> bool {
     all.is_empty() || all.iter().all(|of| runtime(of) <= of.deadline) && admits(limits, asked)
 }
 
+/// What a job uses of its runtime at most, with an execution time that grew: interrupts while it runs and switches count too.
+pub(super) fn used(task: &Task, overheads: &Overheads, factor: u64) -> u64 {
+    let interrupts = interrupts(overheads);
+    let each = interrupts
+        .iter()
+        .map(|of| of.demand(task.deadline_ns.get()));
+    each.fold(grown(task, overheads, factor).cost, u64::saturating_add)
+}
+
 /// Takes verdicts back that the kernel's budgets contradict.
 pub(super) fn throttled(set: &TaskSet, check: &mut TasksCheck) {
     let refused = check.admission.as_ref().is_some_and(|of| !of.admitted);
     for (task, bound) in set.tasks.iter().zip(&mut check.tasks) {
         let Some(of) = parameters(task) else { continue };
+        let used = used(task, &set.overheads, growth::ONE);
         let why = if of.runtime < task.execution_ns.get() {
-            "its runtime is shorter than its execution time: the kernel throttles it"
+            "its runtime is shorter than its execution time: the kernel throttles it".to_owned()
+        } else if of.runtime < used {
+            format!(
+                "a job may use {used} ns of its runtime of {} ns, with two switches and the interrupts until its \
+                 deadline: the kernel may throttle it",
+                of.runtime
+            )
         } else if refused {
-            "the kernel refuses SCHED_DEADLINE to this set"
+            "the kernel refuses SCHED_DEADLINE to this set".to_owned()
         } else {
             continue;
         };
         if bound.verdict == TaskVerdict::Met {
             bound.verdict = TaskVerdict::NotShown;
-            bound.why = Some(why.to_owned());
+            bound.why = Some(why);
         }
     }
 }

@@ -6,6 +6,7 @@
 use punctual_model::Nanos;
 use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskVerdict, TasksCheck};
 
+use super::super::deadline::used;
 use super::super::{due_late, interrupts, slack, words};
 use super::{OneCpu, note_open};
 use crate::demand::{BlockingStep, Demand, edf};
@@ -169,17 +170,13 @@ impl OneCpu<'_> {
         factor: u64,
         effort: &mut Effort,
     ) -> Option<bool> {
-        let over = |place: &usize| match self.set.tasks[self.members[*place]].policy {
+        let over = |place: usize| {
+            let task = &self.set.tasks[self.members[place]];
             // The kernel lets no job have more than its runtime.
-            TaskPolicy::Deadline { runtime_ns } => {
-                growth::grown(
-                    self.set.tasks[self.members[*place]].execution_ns.get(),
-                    factor,
-                ) > growth::grown(runtime_ns.get(), factor)
-            }
-            _ => false,
+            matches!(task.policy, TaskPolicy::Deadline { runtime_ns }
+                if used(task, &self.set.overheads, factor) > growth::grown(runtime_ns.get(), factor))
         };
-        if (0..self.deadline).any(|place| over(&place)) {
+        if (0..self.deadline).any(over) {
             return Some(false);
         }
         if self.deadline_is_open() {
