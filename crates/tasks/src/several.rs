@@ -43,7 +43,8 @@ pub fn rm_us(cpus: u32) -> (f64, f64) {
 /// floor((L + D_i + J_i - C_i) / T_i), and task k is delayed for (1/m) sum of min(W_i, L - C_k + 1) at most: Bertogna and Cirinei, RTSS
 /// 2007.
 ///
-/// `above` is what each CPU has to do first, such as interrupts: a job is where it is when they come, so they count whole.
+/// `above` is what each CPU has to do first, such as interrupts: a job that migrates may meet those of every CPU, so they count
+/// whole and once a CPU.
 pub fn global(
     set: &[Work],
     above: &[Work],
@@ -107,6 +108,7 @@ fn one(
             total = total.saturating_add(work.min(cap));
         }
         let first = above.iter().map(|work| work.demand(window));
+        let first = first.map(|on_one| on_one.saturating_mul(cpus.into()));
         let first = first.fold(own.cost, u64::saturating_add);
         let longer = first.saturating_add(total / u64::from(cpus));
         if longer <= window {
