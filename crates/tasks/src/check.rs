@@ -24,6 +24,9 @@ use crate::growth;
 use crate::several::{Fit, assign};
 use crate::work::{Effort, Work};
 
+/// Why a task has no bound where the effort ran out.
+const TOO_LONG: &str = "the analysis needs more steps than it may take";
+
 /// A task as analysis sees it: with two switches a job, and wake-ups as jitter.
 pub(crate) fn work(task: &Task, overheads: &Overheads) -> Work {
     grown(task, overheads, growth::ONE)
@@ -149,7 +152,8 @@ fn counted(
     deadline::throttled(set, &mut check);
     budget::throttled(set, machine, limits, &mut check);
     budget::waiting(&mut check);
-    check.partitions = partitions(set, machine, &mut effort);
+    let mut assigning = Effort::usual();
+    check.partitions = partitions(set, machine, &mut assigning);
     global::compare_with_partitions(&mut check);
     let verdicts = || check.tasks.iter().map(|task| task.verdict);
     check.verdict = if shown_missed || verdicts().any(|v| v == TaskVerdict::Missed) {
@@ -163,7 +167,7 @@ fn counted(
     if check.verdict == SetVerdict::Shown {
         grow(set, machine, limits, &groups, &mut check, &mut growing);
     }
-    (check, effort.spent() + growing.spent())
+    (check, effort.spent() + assigning.spent() + growing.spent())
 }
 
 /// Finds by which factor all execution times may grow, and with them the runtimes of `SCHED_DEADLINE` tasks.

@@ -87,26 +87,22 @@ fn one(
     effort: &mut Effort,
 ) -> Option<u64> {
     let limit = own.deadline.checked_sub(own.jitter)?;
-    let mut window = own.cost;
+    let delay = |other: &Work, window: u64| {
+        let work = workload(other, window);
+        match policy {
+            Global::Fixed => work,
+            Global::Edf => work.min(due_first(other, own, window)),
+        }
+    };
+    let others: Vec<&Work> = others.iter().map(|other| &set[*other]).collect();
+    let mut window = start(own, &others, delay, (cpus, limit), effort)?;
     while window <= limit {
         if !effort.spend(above.len() + others.len()) {
             return None;
         }
         let cap = window - own.cost + 1;
-        let mut total: u64 = 0;
-        for other in others {
-            let other = &set[*other];
-            let mut work = workload(other, window);
-            if policy == Global::Edf {
-                // Only jobs that are due no later than this one's deadline.
-                let due = own.deadline.saturating_add(other.jitter);
-                let jobs = (due / other.period).saturating_mul(other.cost);
-                let early = other.releases(window).saturating_mul(other.early);
-                let jobs = jobs.saturating_add(other.cost.min(due % other.period));
-                work = work.min(jobs.saturating_add(early));
-            }
-            total = total.saturating_add(work.min(cap));
-        }
+        let each = others.iter().map(|other| delay(other, window).min(cap));
+        let total = each.fold(0, u64::saturating_add);
         let first = above.iter().map(|work| work.demand(window));
         let first = first.map(|on_one| on_one.saturating_mul(cpus.into()));
         let first = first.fold(own.cost, u64::saturating_add);
@@ -117,6 +113,50 @@ fn one(
         window = longer.min(HORIZON);
     }
     None
+}
+
+/// The shortest window in which fewer than `cpus` tasks have as much to do as it takes to keep `own` from its end: in a shorter one
+/// they do, and the next one to look at would be longer by 1. A task's work grows no faster than the window, so each has one window
+/// from which on it has less.
+fn start(
+    own: &Work,
+    others: &[&Work],
+    delay: impl Fn(&Work, u64) -> u64,
+    (cpus, limit): (u32, u64),
+    effort: &mut Effort,
+) -> Option<u64> {
+    let mut enough: Vec<u64> = Vec::with_capacity(others.len());
+    for other in others {
+        let (mut low, mut high) = (own.cost, limit.max(own.cost) + 1);
+        while low < high {
+            if !effort.spend(0) {
+                return None;
+            }
+            let middle = low + (high - low) / 2;
+            match delay(other, middle) > middle - own.cost {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        enough.push(low);
+    }
+    enough.sort_unstable_by_key(|window| std::cmp::Reverse(*window));
+    let busy = usize::try_from(cpus).unwrap_or(usize::MAX);
+    Some(enough.get(busy - 1).map_or(own.cost, |window| *window))
+}
+
+/// What `other` has to do within the window of a job of `own` under earliest deadline first: jobs that are due no later, and what of
+/// its jobs may be served early.
+fn due_first(other: &Work, own: &Work, window: u64) -> u64 {
+    let whole = |reach: u64, cost: u64| {
+        let jobs = (reach / other.period).saturating_mul(cost);
+        jobs.saturating_add(cost.min(reach % other.period))
+    };
+    let due = whole(own.deadline.saturating_add(other.jitter), other.cost);
+    due.saturating_add(whole(
+        window + other.jitter.saturating_sub(other.early),
+        other.early,
+    ))
 }
 
 fn workload(work: &Work, window: u64) -> u64 {

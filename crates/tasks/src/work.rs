@@ -82,6 +82,11 @@ impl Effort {
         enough
     }
 
+    /// Whether it ran out.
+    pub(crate) const fn is_over(self) -> bool {
+        self.0 == 0
+    }
+
     /// At most a part of what is left, for one question among several.
     pub(crate) const fn share(self, parts: u64) -> Self {
         Self(self.0 / parts)

@@ -38,3 +38,51 @@ fn a_job_that_migrates_meets_the_interrupts_of_each_cpu() {
     assert_eq!(found.tasks[2].verdict, TaskVerdict::NotShown, "{found:#?}");
     assert_eq!(of("").verdict, SetVerdict::Shown);
 }
+
+/// Three tasks of 20 / 100 in this unit.
+fn three(unit: &str) -> String {
+    let task = |(name, priority): (&str, u8)| {
+        format!(
+            "[[task]]\nname = '{name}'\nperiod = '100{unit}'\nexecution = '20{unit}'\npriority = {priority}\n"
+        )
+    };
+    [("a", 80), ("b", 79), ("c", 78)].map(task).concat()
+}
+
+#[test]
+fn verdict_and_room_do_not_depend_on_the_unit_of_time() {
+    let limits = Limits {
+        runtime_us: None,
+        ..Limits::usual(2)
+    };
+    let of = |unit| checked(&three(unit), &limits);
+    let expected = of("us");
+    let room = expected.growth.unwrap();
+    assert_eq!(expected.verdict, SetVerdict::Shown);
+    for unit in ["ms", "s"] {
+        let found = of(unit);
+        assert_eq!(found.verdict, SetVerdict::Shown, "{found:#?}");
+        assert!((found.growth.unwrap() - room).abs() < 1e-4, "{unit}");
+        let bound = |of: &TasksCheck| of.tasks[2].response_ns.unwrap().as_secs_f64();
+        let scale = bound(&found) / bound(&expected);
+        assert!(
+            (scale.log10() - scale.log10().round()).abs() < 1e-3,
+            "{unit} {scale}"
+        );
+        assert!(found.partitions.iter().all(|way| way.passed));
+    }
+}
+
+#[test]
+fn light_tasks_of_rate_monotonic_priorities_are_shown_by_their_sum() {
+    // Deadlines beyond the periods are not covered by the response times.
+    let text = three("ms").replace("period = '100ms'", "period = '100ms'\ndeadline = '120ms'");
+    let found = checked(&text, &Limits::usual(2));
+    assert_eq!(found.verdict, SetVerdict::Shown, "{found:#?}");
+    let passed = |name: &str| {
+        let test = found.tests.iter().find(|test| test.name == name);
+        test.unwrap().passed
+    };
+    assert_eq!(passed("global response times"), Some(false));
+    assert_eq!(passed("utilisation of RM-US"), Some(true));
+}

@@ -6,7 +6,7 @@
 use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
 use punctual_model::{CpuSet, Nanos, Ordered as _};
 
-use super::{Group, cpus, due_late, grown, interrupts, served, slack};
+use super::{Group, TOO_LONG, cpus, due_late, grown, interrupts, served, slack};
 use crate::bounds::{ROUNDING, utilisation};
 use crate::growth;
 use crate::several::{Global, densities, global, rm_us};
@@ -106,18 +106,34 @@ impl<'a> Together<'a> {
         }
     }
 
-    /// Bounds by response times, and whether the test of densities passes.
+    /// Bounds by response times, and whether the sum of densities or utilisations shows every deadline to be met.
     fn bounds(&self, works: &[Work], effort: &mut Effort) -> (Vec<Option<u64>>, bool) {
         let above = interrupts(&self.set.overheads);
         let bounds = global(works, &above, self.cpus, self.policy, effort);
-        let (sum, limit) = densities(works, self.cpus);
-        let applies = self.policy == Global::Edf && self.why_not_dense().is_none();
-        let dense = applies && sum <= limit - ROUNDING;
-        (bounds, dense)
+        (bounds, self.sum(works).passed == Some(true))
     }
-}
 
-impl Together<'_> {
+    /// The test that compares a sum with a limit.
+    fn sum(&self, works: &[Work]) -> Sum {
+        let (value, limit, note) = match self.policy {
+            Global::Edf => {
+                let (sum, limit) = densities(works, self.cpus);
+                (sum, limit, self.why_not_dense().map(str::to_owned))
+            }
+            Global::Fixed => {
+                let (limit, heavy) = rm_us(self.cpus);
+                (utilisation(works), limit, self.why_not_rate(works, heavy))
+            }
+        };
+        let passed = note.is_none().then_some(value <= limit - ROUNDING);
+        Sum {
+            value,
+            limit,
+            passed,
+            note,
+        }
+    }
+
     /// Why the test of densities does not apply.
     fn why_not_dense(&self) -> Option<&'static str> {
         if !self.set.overheads.interrupts.is_empty() {
@@ -128,6 +144,33 @@ impl Together<'_> {
             None
         }
     }
+
+    /// Why the test of utilisations does not apply.
+    fn why_not_rate(&self, works: &[Work], heavy: f64) -> Option<String> {
+        let light = works.iter().all(|w| w.utilisation() <= heavy);
+        let mut pairs = works.windows(2);
+        let rate = pairs.all(|pair| pair[0].period <= pair[1].period);
+        let plain = |w: &Work| w.deadline >= w.period && w.jitter == 0;
+        if !light {
+            Some(format!("a task uses more than {heavy:.3}"))
+        } else if !rate {
+            Some("priorities are not rate-monotonic".to_owned())
+        } else if !works.iter().all(plain) {
+            Some("a deadline is shorter than its period, or releases have jitter".to_owned())
+        } else if !self.set.overheads.interrupts.is_empty() {
+            Some("there are interrupts".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+/// What a sum of densities or utilisations says.
+struct Sum {
+    value: f64,
+    limit: f64,
+    passed: Option<bool>,
+    note: Option<String>,
 }
 
 impl Group for Together<'_> {
@@ -155,7 +198,9 @@ impl Group for Together<'_> {
             self.hopeless(&works, check);
             return total == Load::Above;
         }
-        let (bounds, dense) = self.bounds(&self.served(growth::ONE), effort);
+        let served = self.served(growth::ONE);
+        let (bounds, by_sum) = self.bounds(&served, effort);
+        let unknown = effort.is_over() && bounds.contains(&None);
         for (place, at) in self.members.iter().enumerate() {
             let task = &mut check.tasks[*at];
             let deadline = works[place].deadline;
@@ -165,13 +210,18 @@ impl Group for Together<'_> {
                     task.slack_ns = Some(slack(deadline, bound));
                     task.verdict = TaskVerdict::Met;
                 }
-                None if dense => {
-                    task.response_ns = Some(Nanos::new(deadline));
-                    task.slack_ns = Some(0);
+                None if by_sum => {
+                    // Under fixed priorities the sum shows that each job ends within its period.
+                    let bound = match self.policy {
+                        Global::Edf => deadline,
+                        Global::Fixed => deadline.min(works[place].period),
+                    };
+                    task.response_ns = Some(Nanos::new(bound));
+                    task.slack_ns = Some(slack(deadline, bound));
                     task.verdict = TaskVerdict::Met;
                 }
                 None => {
-                    task.why = Some(UNSHOWN.to_owned());
+                    task.why = Some(if unknown { TOO_LONG } else { UNSHOWN }.to_owned());
                 }
             }
         }
@@ -181,58 +231,21 @@ impl Group for Together<'_> {
             of: self.of.clone(),
             value: None,
             limit: None,
-            passed: Some(bounds.iter().all(Option::is_some)),
+            passed: (!unknown).then(|| bounds.iter().all(Option::is_some)),
             exact: false,
             note: None,
             source: "Bertogna and Cirinei 2007".to_owned(),
         });
-        let (value, limit, passed, note, name, source) = match self.policy {
-            Global::Edf => {
-                let (sum, limit) = densities(&works, self.cpus);
-                let note = self.why_not_dense().map(str::to_owned);
-                (
-                    sum,
-                    limit,
-                    note.is_none().then_some(dense),
-                    note,
-                    "density",
-                    "Goossens, Funk and Baruah 2003",
-                )
-            }
-            Global::Fixed => {
-                let (limit, heavy) = rm_us(self.cpus);
-                let light = works.iter().all(|w| w.utilisation() <= heavy);
-                let rate = works
-                    .windows(2)
-                    .all(|pair| pair[0].period <= pair[1].period);
-                let plain = works
-                    .iter()
-                    .all(|w| w.deadline >= w.period && w.jitter == 0);
-                let note = if !light {
-                    Some(format!("a task uses more than {heavy:.3}"))
-                } else if !rate {
-                    Some("priorities are not rate-monotonic".to_owned())
-                } else if !plain {
-                    Some(
-                        "a deadline is shorter than its period, or releases have jitter".to_owned(),
-                    )
-                } else if !self.set.overheads.interrupts.is_empty() {
-                    Some("there are interrupts".to_owned())
-                } else {
-                    None
-                };
-                let sum = utilisation(&works);
-                let passed = note.is_none().then_some(sum <= limit - ROUNDING);
-                (
-                    sum,
-                    limit,
-                    passed,
-                    note,
-                    "utilisation of RM-US",
-                    "Andersson, Baruah and Jonsson 2001",
-                )
-            }
+        let (name, source) = match self.policy {
+            Global::Edf => ("density", "Goossens, Funk and Baruah 2003"),
+            Global::Fixed => ("utilisation of RM-US", "Andersson, Baruah and Jonsson 2001"),
         };
+        let Sum {
+            value,
+            limit,
+            passed,
+            note,
+        } = self.sum(&served);
         check.tests.push(AppliedTest {
             name: name.to_owned(),
             of: self.of.clone(),
@@ -251,8 +264,9 @@ impl Group for Together<'_> {
     }
 
     fn ask(&self, _: usize, factor: u64, effort: &mut Effort) -> Option<bool> {
-        let (bounds, dense) = self.bounds(&self.served(factor), effort);
-        Some(dense || bounds.iter().all(Option::is_some))
+        let (bounds, by_sum) = self.bounds(&self.served(factor), effort);
+        let shown = by_sum || bounds.iter().all(Option::is_some);
+        (shown || !effort.is_over()).then_some(shown)
     }
 
     fn fails(&self, _: usize, factor: u64, effort: &mut Effort) -> usize {

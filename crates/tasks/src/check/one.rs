@@ -10,7 +10,7 @@ use punctual_model::tasks::{
 };
 use punctual_model::{CpuId, Nanos, Ordered as _};
 
-use super::{Group, interrupts, served, slack, work};
+use super::{Group, TOO_LONG, interrupts, served, slack, work};
 use crate::audsley::{Order, order};
 use crate::blocking::Sections;
 use crate::bounds::{ROUNDING, hyperbolic, liu_layland, utilisation};
@@ -169,7 +169,9 @@ impl<'a> OneCpu<'a> {
                     utilisation(&all) * 100.0
                 ));
             }
-            Bound::Unknown => bound.why = Some(TOO_LONG.to_owned()),
+            Bound::Unknown => {
+                bound.why = Some(format!("{TOO_LONG}: the busy interval is too long"))
+            }
         }
     }
 
@@ -354,9 +356,6 @@ impl<'a> OneCpu<'a> {
         }
     }
 }
-
-const TOO_LONG: &str =
-    "the analysis needs more steps than it may take: the busy interval is too long";
 
 /// Notes the bound of a task that an unprotected resource leaves.
 fn note_open(bound: &mut TaskBound, own: &Work, busy: Option<u64>) {
