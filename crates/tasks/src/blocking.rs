@@ -88,6 +88,14 @@ impl Sections {
         ceiling.saturating_add(tasks.min(resources))
     }
 
+    /// Whether `task` takes a resource that a task of a higher level takes too, at whatever depth: it may then go on, or end, before
+    /// jobs that analysis lets go first.
+    pub(crate) fn defers(&self, task: usize, levels: &[u64]) -> bool {
+        let above = self.concerned(|other| levels[other] > levels[task]);
+        let mut own = self.all.iter().filter(|section| section.task == task);
+        own.any(|section| above[section.resource])
+    }
+
     /// The resources that one of `upper` may wait for: those that it takes, and those that are taken inside one that it may
     /// wait for.
     fn concerned(&self, upper: impl Fn(usize) -> bool) -> Vec<bool> {

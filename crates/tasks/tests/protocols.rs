@@ -368,3 +368,30 @@ fn hostile_sets_end_with_an_answer_and_without_overflow() {
         assert_eq!(found.verdict == SetVerdict::Shown, shown);
     }
 }
+
+#[test]
+fn a_bound_is_not_exact_where_the_task_holds_what_a_higher_one_takes() {
+    // `own` takes r for all of its 9, so `high` does not preempt it: it ends 13 after its release at the latest, within 14.
+    for protocol in [Protocol::Ceiling, Protocol::Inheritance] {
+        let mut high = task("high", 80, 4, 12);
+        high.deadline_ns = Nanos::new(20);
+        high.sections = vec![section("r", 1, Vec::new())];
+        let mut own = task("own", 70, 9, 40);
+        own.deadline_ns = Nanos::new(14);
+        own.sections = vec![section("r", 9, Vec::new())];
+        let resource = Resource {
+            name: "r".to_owned(),
+            protocol,
+        };
+        let found = check(
+            &set(vec![high, own], vec![resource]),
+            Vec::new(),
+            &machine(),
+            &Limits::usual(1),
+        );
+        let own = &found.tasks[1];
+        assert_eq!(own.verdict, TaskVerdict::NotShown, "{found:#?}");
+        assert!(!own.exact);
+        assert_eq!(found.verdict, SetVerdict::NotShown);
+    }
+}

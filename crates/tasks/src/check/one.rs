@@ -139,7 +139,9 @@ impl<'a> OneCpu<'a> {
         let tied = places
             .iter()
             .any(|at| self.levels[*at] == self.levels[place]);
-        let sure = blocking == 0 && !tied && self.deadline == 0;
+        // Within a section that delays a higher task it is not preempted, and may end sooner than the bound.
+        let defers = self.sections.defers(place, &self.levels);
+        let sure = blocking == 0 && !tied && !defers && self.deadline == 0;
         match response(own, &above, blocking, effort) {
             Bound::At {
                 response,
