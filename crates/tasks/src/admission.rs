@@ -39,6 +39,11 @@ impl Limits {
         }
     }
 
+    /// The same of so many CPUs.
+    pub(crate) const fn of(&self, cpus: u32) -> Self {
+        Self { cpus, ..*self }
+    }
+
     /// The bandwidth of all CPUs; nothing where there is no limit.
     pub fn bandwidth(&self) -> Option<u64> {
         let runtime = self.runtime_us?.saturating_mul(1_000);

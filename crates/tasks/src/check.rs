@@ -107,7 +107,8 @@ trait Group {
     fn fails(&self, question: usize, factor: u64, effort: &mut Effort) -> usize;
 }
 
-/// Analyses a set on a machine with these CPUs, whose kernel has these limits.
+/// Analyses a set on a machine with these CPUs, or in an exclusive cpuset of them, whose kernel has these limits: the number of CPUs
+/// in them does not matter.
 pub fn check(
     set: &TaskSet,
     not_understood: Vec<String>,
@@ -124,6 +125,7 @@ fn counted(
     machine: &CpuSet,
     limits: &Limits,
 ) -> (TasksCheck, u64) {
+    let limits = &limits.of(u32::try_from(machine.len()).unwrap_or(u32::MAX));
     let mut check = TasksCheck {
         format: TASKS_CHECK_FORMAT.to_owned(),
         verdict: SetVerdict::NotShown,
@@ -138,8 +140,8 @@ fn counted(
         optimal_order: None,
         order: set.order,
         partitions: Vec::new(),
-        admission: deadline::admission(set, limits),
-        assumptions: words::assumptions(set, limits),
+        admission: deadline::admission(set, machine, limits),
+        assumptions: words::assumptions(set, machine, limits),
         not_understood,
         set: set.clone(),
     };
@@ -153,7 +155,7 @@ fn counted(
     budget::throttled(set, machine, limits, &mut check);
     budget::waiting(&mut check);
     let mut assigning = Effort::usual();
-    check.partitions = partitions(set, machine, &mut assigning);
+    check.partitions = partitions(set, machine, limits, &mut assigning);
     global::compare_with_partitions(&mut check);
     let verdicts = || check.tasks.iter().map(|task| task.verdict);
     check.verdict = if shown_missed || verdicts().any(|v| v == TaskVerdict::Missed) {
@@ -271,7 +273,13 @@ fn shared_outside(set: &TaskSet, members: &[usize]) -> Option<String> {
 }
 
 /// Assignments of the tasks that may run on several CPUs to one each, all others being where they are.
-fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Partition> {
+/// Each CPU keeps what real-time throttling and admission leave of it.
+fn partitions(
+    set: &TaskSet,
+    machine: &CpuSet,
+    limits: &Limits,
+    effort: &mut Effort,
+) -> Vec<Partition> {
     let all: CpuSet = set
         .tasks
         .iter()
@@ -294,8 +302,12 @@ fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Parti
         .collect();
     let numbers: Vec<CpuId> = all.iter().collect();
     let above = interrupts(&set.overheads);
-    let may =
-        |task: usize, cpu: usize| cpus(&set.tasks[order[task]], machine).contains(numbers[cpu]);
+    let may = |task: usize, cpu: usize, there: &[usize]| {
+        let with = || there.iter().chain([&task]).map(|at| &set.tasks[order[*at]]);
+        cpus(&set.tasks[order[task]], machine).contains(numbers[cpu])
+            && budget::leaves_one(with(), &set.overheads, numbers[cpu], limits)
+            && deadline::admits_one(with(), limits)
+    };
     let level = |at: &usize| set.tasks[*at].policy.priority().unwrap_or(0);
     let levels: Vec<u8> = order.iter().map(level).collect();
     let fit = match (fixed, due_late(set, &order)) {

@@ -219,14 +219,14 @@ pub struct Assigned {
 }
 
 /// Assigns tasks, the largest utilisation first, to the first CPU on which they fit, or (`worst`) to the one with the most room.
-/// `above` is what each CPU has to do first; `may(task, cpu)` says where a task is allowed.
+/// `above` is what each CPU has to do first; `may(task, cpu, there)` says whether a task is allowed on a CPU with those there.
 pub fn assign(
     set: &[Work],
     cpus: usize,
     above: &[Work],
     fit: Fit<'_>,
     worst: bool,
-    may: impl Fn(usize, usize) -> bool,
+    may: impl Fn(usize, usize, &[usize]) -> bool,
     effort: &mut Effort,
 ) -> Assigned {
     let mut order: Vec<usize> = (0..set.len()).collect();
@@ -236,7 +236,9 @@ pub fn assign(
         left_over: Vec::new(),
     };
     for task in order {
-        let mut places: Vec<usize> = (0..cpus).filter(|cpu| may(task, *cpu)).collect();
+        let mut places: Vec<usize> = (0..cpus)
+            .filter(|cpu| may(task, *cpu, &assigned.cpus[*cpu]))
+            .collect();
         if worst {
             let used = |cpu: usize| -> f64 {
                 assigned.cpus[cpu]
@@ -317,7 +319,7 @@ mod tests {
             (Fit::Fixed(&[3, 2, 1]), false),
             (Fit::Fixed(&[3, 2, 1]), true),
         ] {
-            let assigned = assign(&set, 2, &[], fit, worst, |_, _| true, &mut effort);
+            let assigned = assign(&set, 2, &[], fit, worst, |_, _, _| true, &mut effort);
             assert!(assigned.left_over.is_empty(), "{assigned:?}");
         }
         let (sum, limit) = densities(&set, 2);
@@ -335,7 +337,7 @@ mod tests {
                 &[],
                 Fit::Edf(Due::FromReleases),
                 worst,
-                |_, _| true,
+                |_, _, _| true,
                 &mut Effort::usual(),
             )
             .cpus
@@ -351,7 +353,7 @@ mod tests {
         let together = |levels: &[u8]| {
             let fit = Fit::Fixed(levels);
             let mut effort = Effort::usual();
-            let assigned = assign(&set, 1, &[], fit, false, |_, _| true, &mut effort);
+            let assigned = assign(&set, 1, &[], fit, false, |_, _, _| true, &mut effort);
             assigned.left_over.is_empty()
         };
         assert!(together(&[51, 50]));
@@ -367,7 +369,7 @@ mod tests {
             &[],
             Fit::Edf(Due::FromReleases),
             false,
-            |_, cpu| cpu == 1,
+            |_, cpu, _| cpu == 1,
             &mut Effort::usual(),
         );
         assert_eq!(assigned.left_over, [1]);

@@ -86,3 +86,67 @@ fn light_tasks_of_rate_monotonic_priorities_are_shown_by_their_sum() {
     assert_eq!(passed("global response times"), Some(false));
     assert_eq!(passed("utilisation of RM-US"), Some(true));
 }
+
+#[test]
+fn admission_is_that_of_the_cpus_that_are_asked_for() {
+    let task = |at: u32| {
+        format!(
+            "[[task]]\nname = 't{at}'\nperiod = '10ms'\nexecution = '4ms'\npolicy = 'deadline'\n"
+        )
+    };
+    let text: String = (0..8).map(task).collect();
+    let draft = file::parse("a.toml", &text).unwrap();
+    let (set, _) = draft
+        .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+        .unwrap();
+    // This machine has two CPUs, the one that is asked about eight.
+    let found = check(&set, Vec::new(), &(0..8).collect(), &Limits::usual(2));
+    let admission = found.admission.unwrap();
+    assert!(admission.admitted, "{admission:?}");
+    assert_eq!(admission.cpus, 8);
+    let found = check(&set, Vec::new(), &(0..2).collect(), &Limits::usual(8));
+    assert!(!found.admission.unwrap().admitted);
+}
+
+#[test]
+fn deadline_tasks_that_may_not_use_all_cpus_are_not_shown() {
+    let text = "[[task]]\nname = 'a'\nperiod = '10ms'\nexecution = '4ms'\npolicy = 'deadline'\ncpus = '0'\n";
+    let found = checked(text, &Limits::usual(2));
+    assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+    let refused = &found.admission.unwrap().refused;
+    assert!(refused[0].contains("exclusive cpuset"), "{refused:?}");
+    // An exclusive cpuset of CPU 0.
+    let found = checked(text, &Limits::usual(1));
+    assert_eq!(found.verdict, SetVerdict::Shown, "{found:#?}");
+    assert!(
+        found
+            .assumptions
+            .iter()
+            .any(|of| of.contains("exclusive cpuset"))
+    );
+}
+
+#[test]
+fn no_cpu_is_assigned_more_than_the_kernel_leaves_of_it() {
+    let set = |policy: &str, executions: [&str; 2]| {
+        let task = |execution| {
+            format!(
+                "[[task]]\nname = '{execution}'\nperiod = '1ms'\nexecution = '{execution}'\npolicy = '{policy}'\n"
+            )
+        };
+        executions.map(task).concat()
+    };
+    for (policy, executions, passes) in [
+        ("fifo", ["980us", "970us"], false),
+        ("fifo", ["940us", "930us"], true),
+        // The server of ordinary threads has 5 of the 95 %.
+        ("deadline", ["920us", "850us"], false),
+        ("deadline", ["890us", "850us"], true),
+    ] {
+        let found = checked(&set(policy, executions), &Limits::usual(2));
+        assert!(!found.partitions.is_empty());
+        for way in &found.partitions {
+            assert_eq!(way.passed, passes, "{policy} {executions:?}: {way:?}");
+        }
+    }
+}

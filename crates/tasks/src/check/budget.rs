@@ -3,8 +3,8 @@
 
 //! What the set itself says against an assumption: verdicts that rest on it are taken back.
 
-use punctual_model::CpuSet;
-use punctual_model::tasks::{TaskSet, TaskVerdict, TasksCheck};
+use punctual_model::tasks::{Overheads, Task, TaskSet, TaskVerdict, TasksCheck};
+use punctual_model::{CpuId, CpuSet};
 
 use super::{cpus, grown};
 use crate::admission::Limits;
@@ -20,10 +20,6 @@ const WAITS: [&str; 6] = ["barrier", "iorun", "sleep", "suspend", "sync", "wait"
 /// Only the share of the CPUs counts that tasks of the same CPUs have, and single jobs that are longer than the budget of a
 /// period: whether jobs that come together exceed it remains an assumption.
 fn exceeded(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u64) -> Vec<(usize, String)> {
-    let Some(runtime) = limits.runtime_us.filter(|us| *us < limits.period_us) else {
-        return Vec::new();
-    };
-    let one = punctual_stats::float(runtime) / punctual_stats::float(limits.period_us);
     let mut shares: Vec<(CpuSet, Vec<(usize, Work)>)> = Vec::new();
     for (at, task) in set.tasks.iter().enumerate() {
         if task.policy.is_throttled() {
@@ -34,44 +30,62 @@ fn exceeded(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u64) -> Ve
             }
         }
     }
-    let mut all = Vec::new();
-    for (cpus, works) in shares {
-        let asked: f64 = works.iter().map(|(_, work)| work.utilisation()).sum();
-        let left = one * punctual_stats::float(cpus.len() as u64);
-        for (at, work) in works {
-            if asked > left + ROUNDING {
-                let name = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-                all.push((
-                    at,
-                    format!(
-                        "tasks of fixed priorities ask for {:.1} % of {name} {cpus}; real-time throttling leaves \
-                         them {:.1} % (sched_rt_runtime_us)",
-                        asked * 100.0,
-                        left * 100.0
-                    ),
-                ));
-            } else if work.utilisation() > one + ROUNDING {
-                all.push((
-                    at,
-                    format!(
-                        "it asks for {:.1} % of a CPU; real-time throttling leaves it {:.1} % (sched_rt_runtime_us)",
-                        work.utilisation() * 100.0,
-                        one * 100.0
-                    ),
-                ));
-            } else if work.cost > runtime.saturating_mul(1_000) {
-                all.push((
-                    at,
-                    format!(
-                        "its jobs are longer than the {runtime} of each {} µs that real-time throttling leaves \
-                         (sched_rt_runtime_us)",
-                        limits.period_us
-                    ),
-                ));
-            }
+    let each = shares.into_iter();
+    each.flat_map(|(cpus, works)| of_share(&cpus, &works, limits))
+        .collect()
+}
+
+/// The same for tasks of these CPUs.
+fn of_share(cpus: &CpuSet, works: &[(usize, Work)], limits: &Limits) -> Vec<(usize, String)> {
+    let Some(runtime) = limits.runtime_us.filter(|us| *us < limits.period_us) else {
+        return Vec::new();
+    };
+    let one = punctual_stats::float(runtime) / punctual_stats::float(limits.period_us);
+    let asked: f64 = works.iter().map(|(_, work)| work.utilisation()).sum();
+    let left = one * punctual_stats::float(cpus.len() as u64);
+    let why = |work: &Work| {
+        if asked > left + ROUNDING {
+            let name = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+            Some(format!(
+                "tasks of fixed priorities ask for {:.1} % of {name} {cpus}; real-time throttling leaves \
+                 them {:.1} % (sched_rt_runtime_us)",
+                asked * 100.0,
+                left * 100.0
+            ))
+        } else if work.utilisation() > one + ROUNDING {
+            Some(format!(
+                "it asks for {:.1} % of a CPU; real-time throttling leaves it {:.1} % (sched_rt_runtime_us)",
+                work.utilisation() * 100.0,
+                one * 100.0
+            ))
+        } else {
+            (work.cost > runtime.saturating_mul(1_000)).then(|| {
+                format!(
+                    "its jobs are longer than the {runtime} of each {} µs that real-time throttling leaves \
+                     (sched_rt_runtime_us)",
+                    limits.period_us
+                )
+            })
         }
-    }
-    all
+    };
+    let each = works.iter();
+    each.filter_map(|(at, work)| Some((*at, why(work)?)))
+        .collect()
+}
+
+/// Whether real-time throttling does not start where these tasks are on one CPU.
+pub(super) fn leaves_one<'a>(
+    tasks: impl Iterator<Item = &'a Task>,
+    overheads: &Overheads,
+    cpu: CpuId,
+    limits: &Limits,
+) -> bool {
+    let throttled = tasks.filter(|task| task.policy.is_throttled());
+    let works: Vec<(usize, Work)> = throttled
+        .map(|task| grown(task, overheads, growth::ONE))
+        .enumerate()
+        .collect();
+    of_share(&CpuSet::from_iter([cpu]), &works, limits).is_empty()
 }
 
 /// Whether real-time throttling does not start, as far as is known, with execution times that grew.

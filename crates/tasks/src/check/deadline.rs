@@ -3,12 +3,12 @@
 
 //! What the kernel says to `SCHED_DEADLINE` tasks, and what that promises.
 
-use punctual_model::Nanos;
 use punctual_model::tasks::{
     Admission, Overheads, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
 };
+use punctual_model::{CpuSet, Nanos};
 
-use super::{grown, interrupts};
+use super::{cpus, grown, interrupts};
 use crate::admission::{Limits, Parameters, admits, ratio};
 use crate::growth;
 use crate::several::tardiness;
@@ -26,7 +26,7 @@ fn parameters(task: &Task) -> Option<Parameters> {
 }
 
 /// What the kernel says; nothing where no task has this policy.
-pub(super) fn admission(set: &TaskSet, limits: &Limits) -> Option<Admission> {
+pub(super) fn admission(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> Option<Admission> {
     let all: Vec<(&Task, Parameters)> = set
         .tasks
         .iter()
@@ -38,7 +38,14 @@ pub(super) fn admission(set: &TaskSet, limits: &Limits) -> Option<Admission> {
     let each = all.iter().map(|(_, of)| ratio(of.runtime, of.period));
     let asked = each.fold(0, u64::saturating_add);
     let refused = all.iter().filter_map(|(task, of)| {
-        let why = of.refused(limits)?;
+        let bound = !machine.without(&cpus(task, machine)).is_empty();
+        let pinned = bound.then(|| {
+            format!(
+                "it may not use all of CPUs {machine}, which the kernel asks of SCHED_DEADLINE tasks outside of an \
+                 exclusive cpuset; `--cpus` says the CPUs of one"
+            )
+        });
+        let why = of.refused(limits).or(pinned)?;
         Some(format!("{}: {why}", task.name))
     });
     let refused: Vec<String> = refused.collect();
@@ -89,6 +96,17 @@ pub(super) fn takes(set: &TaskSet, limits: &Limits, factor: u64) -> bool {
     let asked = all.iter().map(|of| ratio(runtime(of), of.period));
     let asked = asked.fold(0, u64::saturating_add);
     all.is_empty() || all.iter().all(|of| runtime(of) <= of.deadline) && admits(limits, asked)
+}
+
+/// Whether the kernel takes those of these tasks in an exclusive cpuset of one CPU.
+pub(super) fn admits_one<'a>(tasks: impl Iterator<Item = &'a Task>, limits: &Limits) -> bool {
+    let each = tasks.filter_map(parameters);
+    let asked: Vec<u64> = each.map(|of| ratio(of.runtime, of.period)).collect();
+    asked.is_empty()
+        || admits(
+            &limits.of(1),
+            asked.into_iter().fold(0, u64::saturating_add),
+        )
 }
 
 /// What a job uses of its runtime at most, with an execution time that grew: interrupts while it runs and switches count too.

@@ -3,7 +3,7 @@
 
 //! Tasks that may run on several CPUs.
 
-use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
+use punctual_model::tasks::{AppliedTest, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
 use punctual_model::{CpuSet, Nanos, Ordered as _};
 
 use super::{Group, TOO_LONG, cpus, due_late, grown, interrupts, served, slack};
@@ -17,8 +17,13 @@ const UNSHOWN: &str = "no test for several CPUs shows it";
 
 /// Says of tasks without a bound what assigning each to one CPU gives.
 pub(super) fn compare_with_partitions(check: &mut TasksCheck) {
+    let deadline = |task: &Task| matches!(task.policy, TaskPolicy::Deadline { .. });
+    let kernel = check.set.tasks.iter().any(deadline);
     let more = match check.partitions.as_slice() {
         [] => return,
+        all if kernel && all.iter().any(|partition| partition.passed) => {
+            "each task assigned to one CPU, as in the table, which must be an exclusive cpuset then, the set passes"
+        }
         all if all.iter().any(|partition| partition.passed) => {
             "each task assigned to one CPU, as in the table, the set passes"
         }

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::tasks::{CriticalSection, TaskPolicy, TaskSet};
+use punctual_model::CpuSet;
+use punctual_model::tasks::{CriticalSection, Task, TaskPolicy, TaskSet};
 
 use crate::admission::Limits;
 use punctual_model::Gathered as _;
 
 /// What the verdict assumes.
-pub(super) fn assumptions(set: &TaskSet, limits: &Limits) -> Vec<String> {
+pub(super) fn assumptions(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> Vec<String> {
     let mut all = Vec::new();
     let observed = set
         .tasks
@@ -47,6 +48,13 @@ pub(super) fn assumptions(set: &TaskSet, limits: &Limits) -> Vec<String> {
         (false, None) => "No wake-up, switch or interrupt takes longer than [overheads] says".to_owned(),
     });
     all.push("Nothing else runs at these priorities or above on these CPUs".to_owned());
+    let deadline = |task: &Task| matches!(task.policy, TaskPolicy::Deadline { .. });
+    if set.tasks.iter().any(deadline) {
+        let name = if machine.len() == 1 { "CPU" } else { "CPUs" };
+        all.push(format!(
+            "SCHED_DEADLINE tasks have {name} {machine}, which is all of the machine or an exclusive cpuset"
+        ));
+    }
     let fixed = set.tasks.iter().any(|task| task.policy.is_throttled());
     if fixed && let Some(runtime) = limits.runtime_us {
         all.push(format!(
