@@ -17,6 +17,7 @@ use punctual_model::tasks::{
 use punctual_model::{CpuSet, Nanos};
 
 use self::events::Events;
+pub(crate) use self::events::kind;
 use self::json::Json;
 use crate::error::TaskSetError;
 use crate::file::{Draft, stem};
@@ -72,12 +73,8 @@ pub fn parse(file: &str, text: &str) -> Result<Draft, TaskSetError> {
             format!("task \"{}\" appears twice", twice.name),
         ));
     }
-    let unordered = all
-        .iter()
-        .enumerate()
-        .filter(|(_, task)| task.policy.is_fixed() && task.policy.priority().is_none());
     Ok(Draft {
-        unordered: unordered.map(|(number, _)| number).collect(),
+        unordered: Vec::new(),
         set: TaskSet {
             name: stem(file),
             order: PriorityOrder::default(),
@@ -89,6 +86,9 @@ pub fn parse(file: &str, text: &str) -> Result<Draft, TaskSetError> {
         wanted: Vec::new(),
     })
 }
+
+/// The priority of a task of fixed priority that names none: `DEFAULT_THREAD_PRIORITY`.
+const PRIORITY: u8 = 10;
 
 /// Keys with their values, in order.
 type Keys<'a> = Vec<(&'a str, &'a Json)>;
@@ -153,6 +153,12 @@ impl Reader<'_> {
             ));
         }
         let (body, inside) = self.body(&place, json)?;
+        // What a phase says goes before what its task says.
+        let said = |key: &str| {
+            inside
+                .and_then(|phase| phase.get(key))
+                .or_else(|| json.get(key))
+        };
         let mut events = Events::new(self, &place);
         for (key, value) in body {
             events.event(key, value)?;
@@ -167,7 +173,7 @@ impl Reader<'_> {
         if let Some((resource, ..)) = held.first() {
             return Err(self.fail(&place, format!("holds \"{resource}\" at its end")));
         }
-        let number = |key: &str| match json.get(key) {
+        let number = |key: &str| match said(key) {
             None => Ok(None),
             Some(value) => match value.number() {
                 Some(us) if us > 0 => Ok(Some(us)),
@@ -178,45 +184,57 @@ impl Reader<'_> {
             Some(ns) if ns <= LONGEST => Ok(Nanos::new(ns)),
             _ => Err(self.fail(&place, "a time is longer than a day")),
         };
-        let Some(period) = period.or(number("dl-period")?) else {
+        let Some(period) = period else {
             return Err(self.fail(
                 &place,
-                "has no timer, so no period: only periodic tasks can be analysed",
+                "has no timer, so it never waits for a release: only periodic tasks can be analysed",
             ));
         };
         if run == 0 {
             return Err(self.fail(&place, "has no run or runtime, so no execution time"));
         }
         let (period, run) = (us(period)?, us(run)?);
+        let policy = said("policy").and_then(Json::text).unwrap_or(&self.default);
+        let priority = match said("priority") {
+            None => PRIORITY,
+            Some(value) => match value.number().and_then(|p| u8::try_from(p).ok()) {
+                Some(priority @ 1..=99) => priority,
+                _ if !["SCHED_FIFO", "SCHED_RR"].contains(&policy) => PRIORITY,
+                _ => {
+                    return Err(self.fail(
+                        &format!("{place}.priority"),
+                        "expected a number from 1 to 99",
+                    ));
+                }
+            },
+        };
+        let priority = Some(priority);
         let deadline = match number("dl-deadline")? {
             Some(deadline) => us(deadline)?,
             None => period,
         };
-        let policy = json
-            .get("policy")
-            .and_then(Json::text)
-            .unwrap_or(&self.default);
-        let priority = json
-            .get("priority")
-            .and_then(Json::number)
-            .and_then(|p| u8::try_from(p).ok());
-        let priority = priority.filter(|p| (1..=99).contains(p));
-        let fixed = ["SCHED_FIFO", "SCHED_RR"].contains(&policy);
-        if fixed && priority.is_none() && json.get("priority").is_some() {
-            return Err(self.fail(
-                &format!("{place}.priority"),
-                "expected a number from 1 to 99",
-            ));
-        }
         let policy = match policy {
             "SCHED_FIFO" => TaskPolicy::Fifo { priority },
             "SCHED_RR" => TaskPolicy::Rr { priority },
-            "SCHED_DEADLINE" => TaskPolicy::Deadline {
-                runtime_ns: match number("dl-runtime")? {
-                    Some(runtime) => us(runtime)?,
-                    None => run,
-                },
-            },
+            "SCHED_DEADLINE" => {
+                let Some(runtime) = number("dl-runtime")? else {
+                    return Err(self.fail(&place, "SCHED_DEADLINE without dl-runtime"));
+                };
+                let reserved = number("dl-period")?.unwrap_or(runtime);
+                let (reserved, runtime_ns) = (us(reserved)?, us(runtime)?);
+                if reserved != period {
+                    return Err(self.fail(
+                        &format!("{place}.dl-period"),
+                        format!(
+                            "{} µs, and the timer has {} µs: only tasks that have their runtime once a release can be \
+                             analysed (without dl-period rt-app takes dl-runtime)",
+                            reserved.get() / 1_000,
+                            period.get() / 1_000
+                        ),
+                    ));
+                }
+                TaskPolicy::Deadline { runtime_ns }
+            }
             "SCHED_OTHER" => TaskPolicy::Other,
             other => {
                 return Err(self.fail(
@@ -225,9 +243,6 @@ impl Reader<'_> {
                 ));
             }
         };
-        let cpus = json
-            .get("cpus")
-            .or_else(|| inside.and_then(|phase| phase.get("cpus")));
         let task = Task {
             name: name.to_owned(),
             period_ns: period,
@@ -240,7 +255,7 @@ impl Reader<'_> {
             },
             jitter_ns: Nanos::ZERO,
             policy,
-            cpus: self.cpus(&place, cpus)?,
+            cpus: self.cpus(&place, said("cpus"))?,
             sections,
         };
         let copies = number("instance")?.unwrap_or(1);
@@ -283,8 +298,16 @@ impl Reader<'_> {
             let each = of.pairs().iter().map(|(key, value)| (key.as_str(), value));
             each.filter(|(key, _)| !SETTINGS.contains(key)).collect()
         };
+        let phase = match json.get("phases").map(Json::pairs) {
+            Some([(_, phase)]) => Some(phase),
+            _ => None,
+        };
         for key in ["nodes_membind", "util_min", "util_max"] {
-            if json.get(key).is_some() {
+            if [Some(json), phase]
+                .into_iter()
+                .flatten()
+                .any(|of| of.get(key).is_some())
+            {
                 self.not_understood.push(format!("{place}.{key}"));
             }
         }
@@ -381,6 +404,95 @@ mod tests {
         assert!(said.contains("tasks.servo.priority"), "{said}");
         let said = reason("\"video\"", "\"servo-1\"");
         assert!(said.contains("\"servo-1\" appears twice"), "{said}");
+    }
+
+    fn one(task: &str) -> Result<Draft, TaskSetError> {
+        parse("a.json", &format!("{{\"tasks\": {{\"t\": {{{task}}}}}}}"))
+    }
+
+    #[test]
+    fn tasks_that_name_no_priority_have_that_of_rt_app() {
+        for policy in ["SCHED_FIFO", "SCHED_RR"] {
+            let task = |period: u32| {
+                format!(
+                    "{{\"policy\": \"{policy}\", \"run\": 10, \"timer\": {{\"period\": {period}}}}}"
+                )
+            };
+            let text = format!(
+                "{{\"tasks\": {{\"a\": {}, \"b\": {}}}}}",
+                task(100),
+                task(200)
+            );
+            let draft = parse("a.json", &text).unwrap();
+            let (set, _) = draft
+                .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+                .unwrap();
+            let given: Vec<_> = set
+                .tasks
+                .iter()
+                .map(|task| task.policy.priority())
+                .collect();
+            assert_eq!(given, [Some(10), Some(10)], "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_phase_goes_before_its_task() {
+        let draft = one(r#""policy": "SCHED_FIFO", "priority": 30, "cpus": [0], "phases": {"p": {
+            "policy": "SCHED_RR", "priority": 20, "cpus": [1], "run": 10, "timer": {"period": 100}}}"#)
+        .unwrap();
+        let task = &draft.set.tasks[0];
+        assert_eq!(task.policy, TaskPolicy::Rr { priority: Some(20) });
+        assert_eq!(task.cpus.to_string(), "1");
+        let draft = one(
+            r#""phases": {"p": {"policy": "SCHED_DEADLINE", "dl-runtime": 20,
+            "dl-period": 100, "dl-deadline": 50, "run": 10, "timer": {"period": 100}}}"#,
+        )
+        .unwrap();
+        let task = &draft.set.tasks[0];
+        let runtime_ns = Nanos::from_micros(20);
+        assert_eq!(task.policy, TaskPolicy::Deadline { runtime_ns });
+        assert_eq!(task.deadline_ns, Nanos::from_micros(50));
+    }
+
+    #[test]
+    fn events_are_told_by_how_their_names_begin() {
+        let draft = one(
+            r#""run_filter": 10, "lock_a": "r", "runB": 20, "unlock_a": "r", "runtime2b": 5, "timer_1": {"period": 100}"#,
+        )
+        .unwrap();
+        let task = &draft.set.tasks[0];
+        assert_eq!(task.execution_ns, Nanos::from_micros(35));
+        assert_eq!(task.sections[0].length_ns, Nanos::from_micros(20));
+        assert_eq!(draft.not_understood, [""; 0]);
+    }
+
+    #[test]
+    fn deadline_tasks_have_their_runtime_once_a_release() {
+        let task = |settings: &str| {
+            one(&format!(
+                "\"policy\": \"SCHED_DEADLINE\", \"run\": 10, {settings}"
+            ))
+        };
+        let reason = |settings: &str| task(settings).unwrap_err().to_string();
+        let timer = r#""timer": {"period": 20000}"#;
+        // Three of these on a CPU are 225 % to the kernel.
+        let said = reason(&format!(
+            "\"dl-runtime\": 3000, \"dl-period\": 4000, {timer}"
+        ));
+        assert!(
+            said.contains("tasks.t.dl-period: 4000 µs, and the timer has 20000 µs"),
+            "{said}"
+        );
+        // Without dl-period it is the runtime.
+        assert!(reason(&format!("\"dl-runtime\": 3000, {timer}")).contains("3000 µs"));
+        assert!(reason(timer).contains("without dl-runtime"));
+        let said = reason("\"dl-runtime\": 3000, \"dl-period\": 4000");
+        assert!(said.contains("has no timer, so it never waits"), "{said}");
+        task(&format!(
+            "\"dl-runtime\": 3000, \"dl-period\": 20000, {timer}"
+        ))
+        .unwrap();
     }
 
     #[test]

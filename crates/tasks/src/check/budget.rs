@@ -10,10 +10,13 @@ use super::{cpus, grown};
 use crate::admission::Limits;
 use crate::bounds::ROUNDING;
 use crate::growth;
+use crate::rt_app;
 use crate::work::Work;
 
 /// Events of rt-app in which a job gives up its CPU before its end.
-const WAITS: [&str; 6] = ["barrier", "iorun", "sleep", "suspend", "sync", "wait"];
+const WAITS: [&str; 7] = [
+    "barrier", "iorun", "sleep", "suspend", "sync", "wait", "yield",
+];
 
 /// Why real-time throttling starts with execution times that grew, for each task of a fixed priority that it holds back.
 ///
@@ -106,16 +109,22 @@ pub(super) fn throttled(set: &TaskSet, machine: &CpuSet, limits: &Limits, check:
 
 /// Takes verdicts back where jobs sleep or wait: they may delay others by more than their execution time.
 pub(super) fn waiting(check: &mut TasksCheck) {
-    let waits = |key: &&String| {
+    let waits = |key: &String| {
         let event = key.rsplit('.').next().unwrap_or_default();
-        let event = event.trim_end_matches(|c: char| c.is_ascii_digit());
-        key.starts_with("tasks.") && WAITS.contains(&event)
+        let kind = rt_app::kind(event).filter(|_| key.starts_with("tasks."));
+        match kind? {
+            "fork" => Some(format!(
+                "a job starts another thread ({key}), which is no task of the set"
+            )),
+            kind if WAITS.contains(&kind) => Some(format!(
+                "a job sleeps or waits before its end ({key}), which these analyses do not cover"
+            )),
+            _ => None,
+        }
     };
-    let Some(key) = check.not_understood.iter().find(waits) else {
+    let Some(why) = check.not_understood.iter().find_map(waits) else {
         return;
     };
-    let why =
-        format!("a job sleeps or waits before its end ({key}), which these analyses do not cover");
     for bound in &mut check.tasks {
         if bound.verdict == TaskVerdict::Met {
             bound.verdict = TaskVerdict::NotShown;
@@ -243,6 +252,11 @@ mod tests {
         for (event, verdict) in [
             (r#""sleep1": 100,"#, SetVerdict::NotShown),
             (r#""suspend": "u","#, SetVerdict::NotShown),
+            (r#""sleep_a": 100,"#, SetVerdict::NotShown),
+            (r#""sleep.1": 100,"#, SetVerdict::NotShown),
+            (r#""yield": "","#, SetVerdict::NotShown),
+            (r#""fork": "u","#, SetVerdict::NotShown),
+            (r#""comment": "sleep","#, SetVerdict::Shown),
             (r#""mem": 4,"#, SetVerdict::Shown),
             ("", SetVerdict::Shown),
         ] {

@@ -10,6 +10,17 @@ use super::Reader;
 use super::json::Json;
 use crate::error::TaskSetError;
 
+/// The kinds of events, and how the names of their keys begin: `run`, `run1` and `run_filter` are the same to rt-app.
+const KINDS: [&str; 17] = [
+    "lock", "unlock", "wait", "signal", "broad", "sync", "sleep", "runtime", "run", "timer",
+    "suspend", "resume", "mem", "iorun", "yield", "barrier", "fork",
+];
+
+/// The kind of an event by its key; nothing where rt-app takes it for no event.
+pub(crate) fn kind(key: &str) -> Option<&'static str> {
+    KINDS.into_iter().find(|kind| key.starts_with(kind))
+}
+
 /// What the events of a task add up to.
 pub(super) struct Events<'r, 'f> {
     reader: &'r mut Reader<'f>,
@@ -35,14 +46,13 @@ impl<'r, 'f> Events<'r, 'f> {
 
     pub(super) fn event(&mut self, key: &str, value: &Json) -> Result<(), TaskSetError> {
         let place = format!("{}.{key}", self.place);
-        // `run0` and `run` are the same event.
-        match key.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "run" | "runtime" => {
+        match kind(key) {
+            Some("run" | "runtime") => {
                 let us = value.number();
                 let us = us.ok_or_else(|| self.reader.fail(&place, "expected whole µs"))?;
                 self.run = self.run.saturating_add(us);
             }
-            "timer" => {
+            Some("timer") => {
                 let period = value
                     .get("period")
                     .and_then(Json::number)
@@ -55,7 +65,7 @@ impl<'r, 'f> Events<'r, 'f> {
                         .fail(&place, "a second timer: the task has no one period"));
                 }
             }
-            "lock" => {
+            Some("lock") => {
                 let name = value
                     .text()
                     .ok_or_else(|| self.reader.fail(&place, "expected a name"))?;
@@ -73,7 +83,7 @@ impl<'r, 'f> Events<'r, 'f> {
                 }
                 self.held.push((name.to_owned(), self.run, Vec::new()));
             }
-            "unlock" => {
+            Some("unlock") => {
                 let last = self
                     .held
                     .pop()
@@ -95,6 +105,11 @@ impl<'r, 'f> Events<'r, 'f> {
                         None => self.sections.push(section),
                     }
                 }
+            }
+            // The last dot is what ends the name of the task.
+            Some(kind) if key.contains('.') => {
+                let place = format!("{}.{kind}", self.place);
+                self.reader.not_understood.push(place);
             }
             _ => self.reader.not_understood.push(place),
         }
