@@ -4,10 +4,12 @@
 //! `composite.xml` of the Phoronix Test Suite: results, each with the values of its runs.
 //!
 //! A file has systems and results; a result has an entry a system, with a mean and, as `RawString`, the values that it is
-//! of. Each entry becomes a figure: the name of the test, and as labels the system and the arguments of the test. The
+//! of. Each entry becomes a figure: the name of the test, and as labels the system, the arguments of the test and the version
+//! of its profile, and the scale where the same test has results in several. The
 //! interval is ours, Student's of the values; the suite writes none. Results of another kind than a number, such as lines
 //! over time, are left out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 use punctual_model::{Better, Figure, Interval};
@@ -129,6 +131,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
 
 /// Says what the figures are, and how many results are none.
 fn finished(mut imported: Imported, left_out: u64) -> Result<Imported, ImportError> {
+    tell_scales_apart(&mut imported.figures);
     if imported.figures.is_empty() {
         return Err(ImportError::file("it has no result with a number"));
     }
@@ -141,6 +144,32 @@ fn finished(mut imported: Imported, left_out: u64) -> Result<Imported, ImportErr
         )),
     }
     Ok(imported)
+}
+
+/// Labels figures with their scale where those of the same test, on whatever system, have several: throughput and operations a
+/// second are two figures, not one.
+fn tell_scales_apart(figures: &mut [Figure]) {
+    let key = |figure: &Figure| {
+        let mut labels = figure.labels.clone();
+        labels.remove("system");
+        (figure.name.clone(), labels)
+    };
+    let mut scales: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for figure in figures.iter() {
+        let of = scales.entry(key(figure)).or_default();
+        of.insert(figure.unit.clone());
+    }
+    for figure in figures {
+        if scales.get(&key(figure)).is_some_and(|of| of.len() > 1) {
+            let scale = label(&figure.unit);
+            figure.labels.insert("scale".to_owned(), scale);
+        }
+    }
+}
+
+/// A text as a label: a comma or a bracket would end it where figures are named.
+fn label(text: &str) -> String {
+    text.replace([',', '[', ']', '='], " ")
 }
 
 /// What an entity stands for; others than those of XML itself are left out.
@@ -214,11 +243,14 @@ impl Test {
             figure.name.clone_from(&name);
             figure.unit.clone_from(&self.scale);
             figure.better = better;
-            for (label, value) in [("test", &self.description), ("system", &entry.system)] {
+            let version = profile(&self.identifier).1.unwrap_or_default();
+            for (name, value) in [
+                ("test", self.description.as_str()),
+                ("system", entry.system.as_str()),
+                ("version", version),
+            ] {
                 if !value.is_empty() {
-                    // A comma or a bracket would end the label where figures are named.
-                    let value = value.replace([',', '[', ']', '='], " ");
-                    figure.labels.insert(label.to_owned(), value);
+                    figure.labels.insert(name.to_owned(), label(value));
                 }
             }
             figures.push(figure);
@@ -227,14 +259,19 @@ impl Test {
     }
 }
 
-/// The name of a test without its publisher and version: `aio_stress` of `pts/aio-stress-1.1.2`.
-fn name_of(identifier: &str, title: &str) -> String {
+/// The name and the version of a test profile: those of `pts/aio-stress-1.1.2` are `aio-stress` and `1.1.2`.
+fn profile(identifier: &str) -> (&str, Option<&str>) {
     let test = identifier.rsplit('/').next().unwrap_or_default();
     let version = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
-    let test = match test.rsplit_once('-') {
-        Some((name, end)) if version(end) => name,
-        _ => test,
-    };
+    match test.rsplit_once('-') {
+        Some((name, end)) if version(end) => (name, Some(end)),
+        _ => (test, None),
+    }
+}
+
+/// The name of a test without its publisher and version: `aio_stress` of `pts/aio-stress-1.1.2`.
+fn name_of(identifier: &str, title: &str) -> String {
+    let (test, _) = profile(identifier);
     let test = if test.is_empty() { title } else { test };
     let name: String = test
         .chars()

@@ -56,6 +56,8 @@ fn each_entry_is_a_figure_with_the_values_behind_it() {
     assert_eq!(figure.better, Better::Higher);
     assert_eq!(figure.labels["test"], "Test: Random Write & more");
     assert_eq!(figure.labels["system"], "rt 950000");
+    assert_eq!(figure.labels["version"], "1.1.2");
+    assert!(!figure.labels.contains_key("scale"));
     // 4.23 of three values: 93.71 ± 4.3027 x 4.23 / sqrt(3), from the tables.
     let ends = figure.interval.unwrap();
     assert!((figure.stddev.unwrap() - 4.23).abs() < 1e-9);
@@ -63,6 +65,27 @@ fn each_entry_is_a_figure_with_the_values_behind_it() {
         (ends.low - 83.202).abs() < 1e-2 && (ends.high - 104.218).abs() < 1e-2,
         "{ends:?}"
     );
+}
+
+#[test]
+fn results_of_one_test_in_several_scales_are_figures_of_their_own() {
+    let result = |scale: &str, value: &str| {
+        format!(
+            "<Result><Identifier>pts/openssl-3.3.0</Identifier><Description>Algorithm: RSA4096</Description>\
+             <Scale>{scale}</Scale><Proportion>HIB</Proportion><DisplayFormat>BAR_GRAPH</DisplayFormat><Data><Entry>\
+             <Identifier>a</Identifier><Value>{value}</Value><RawString>{value}</RawString></Entry></Data></Result>"
+        )
+    };
+    let both = result("sign/s", "900") + &result("verify/s", "60000");
+    let imported = read(&FILE.replacen("  <Result>", &format!("{both}  <Result>"), 1)).unwrap();
+    let record = imported.record(Labels::default()).unwrap();
+    let key = |at: usize| (&record.figures[at].name, &record.figures[at].labels);
+    assert_ne!(key(0), key(1));
+    assert_eq!(record.figures[0].labels["scale"], "sign/s");
+    assert_eq!(record.figures[1].labels["scale"], "verify/s");
+    assert_eq!(record.figures[1].value, Some(60000.0));
+    // The other test has one.
+    assert!(!record.figures[2].labels.contains_key("scale"));
 }
 
 #[test]
