@@ -51,6 +51,13 @@ pub enum Unit {
 }
 
 impl Unit {
+    pub(crate) const fn symbol(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Microseconds => "µs",
+        }
+    }
+
     pub(crate) const fn ns(self) -> u64 {
         match self {
             Self::Nanoseconds => 1,
@@ -84,7 +91,8 @@ impl SampleSink for NoSamples {
 
 /// Reads a file.
 ///
-/// `unit` is for formats that do not state theirs; where they do, it is not looked at.
+/// `unit` is for formats that do not state theirs; where they do, it is not looked at. The lines of cyclictest that show theirs by the
+/// width of columns must not contradict it.
 ///
 /// # Errors
 /// [`ImportError`]: what is wrong, and where. Samples may have been given to `sink` before.

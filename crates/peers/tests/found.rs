@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use punctual_model::Series;
 use punctual_peers::{
-    Format, ImportError, Imported, Labels, NoSamples, SourceSeries, detect, import,
+    Format, ImportError, Imported, Labels, NoSamples, SourceSeries, Unit, detect, import,
 };
 
 fn golden(name: &str) -> String {
@@ -278,6 +278,50 @@ fn what_a_terminal_showed_before_the_command_line_is_no_error() {
         read(&rubbish).unwrap_err().to_string(),
         "line 1: this is not a line of cyclictest output"
     );
+}
+
+#[test]
+fn the_unit_of_lines_with_collapsed_blanks_is_the_one_that_is_said() {
+    const LINE: &str = "T: 0 ( 2301) P:80 I:1000 C: 1000 Min: 1234 Act: 2345 Avg: 2333 Max: 9999\n";
+    let with = |text: &str, unit| {
+        import(
+            text.as_bytes(),
+            Format::CyclictestText,
+            unit,
+            &mut NoSamples,
+        )
+    };
+    let asked = format!("$ sudo cyclictest -N -q -p80 -l 1000\n{LINE}");
+    let max = |imported: Imported| imported.series[0].max_ns;
+    assert_eq!(max(with(&asked, None).unwrap()), Some(9_999));
+    let said = with(LINE, Some(Unit::Nanoseconds)).unwrap();
+    assert_eq!(max(said), Some(9_999));
+    let said = with(LINE, None).unwrap_err().to_string();
+    assert!(
+        said.contains("does not show whether its values are µs or ns"),
+        "{said}"
+    );
+}
+
+#[test]
+fn columns_that_contradict_the_unit_that_is_said_are_refused() {
+    let text = golden("cyclictest-2.10-quiet.out");
+    for (copied, unit) in [
+        (format!("$ cyclictest -N -q -p80 -t2\n{text}"), None),
+        (text.clone(), Some(Unit::Nanoseconds)),
+    ] {
+        let found = import(
+            copied.as_bytes(),
+            Format::CyclictestText,
+            unit,
+            &mut NoSamples,
+        );
+        let said = found.unwrap_err().to_string();
+        assert!(
+            said.contains("as wide as cyclictest prints µs") && said.contains("line"),
+            "{said}"
+        );
+    }
 }
 
 /// Gives bytes again and again, up to a length that memory would not hold.

@@ -264,12 +264,23 @@ fn summary(
 ) -> Result<Imported, ImportError> {
     // All lines have the same unit: one that can be told tells it for all.
     let line = frame.first().map_or(0, |row| row.line);
-    let known = frame.iter().find_map(|row| row.unit);
+    let shown = frame.iter().find(|row| row.unit.is_some());
+    let known = shown.and_then(|row| row.unit);
     if frame
         .iter()
         .any(|row| row.unit.is_some() && row.unit != known)
     {
         return Err(ImportError::at_line(line, "the lines have different units"));
+    }
+    if let (Some(shown), Some(known), Some(unit)) = (shown, known, unit)
+        && known != unit
+    {
+        let (wide, said) = (known.symbol(), unit.symbol());
+        let reason = format!(
+            "its columns are as wide as cyclictest prints {wide}, and --unit or the command line says {said}"
+        );
+        return Err(ImportError::at_line(shown.line, reason)
+            .hinted("import the file as cyclictest wrote it, or correct --unit"));
     }
     let unit = known.or(unit).ok_or_else(|| {
         ImportError::at_line(line, "it does not show whether its values are µs or ns")
@@ -339,6 +350,7 @@ fn row(at: u64, text: &str) -> Result<Row, ImportError> {
     let avg = field("Avg:", " Max:")?;
     let max = field("Max:", "")?;
     let max = max.split_once(" SMI:").map_or(max.as_str(), |(max, _)| max);
+    let untouched = padded(&cycles, &min, max);
     let value = |what, text: &str| number(at, what, text.trim());
     value("Act", &act)?;
     let thread = value("T", &thread)?;
@@ -353,8 +365,18 @@ fn row(at: u64, text: &str) -> Result<Row, ImportError> {
         min: value("Min", &min)?,
         avg: value("Avg", &avg)?,
         max: value("Max", max)?,
-        unit: unit_of(&act).or_else(|| unit_of(&avg)),
+        unit: unit_of(&act)
+            .or_else(|| unit_of(&avg))
+            .filter(|_| untouched),
     })
+}
+
+/// Whether the blanks of a line are those that cyclictest printed: `C:%7lu Min:%7ld Max:%8ld`. Where somebody made one of several,
+/// no width tells anything.
+fn padded(cycles: &str, min: &str, max: &str) -> bool {
+    let columns = [(cycles, 7), (min, 7), (max, 8)];
+    let whole = columns.iter().all(|(field, width)| field.len() >= *width);
+    whole || columns.iter().any(|(field, _)| field.starts_with("  "))
 }
 
 /// Tells the unit from the width of `Act` or `Avg`: `%5ld` of µs, `%8ld` of ns.
