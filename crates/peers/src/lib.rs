@@ -27,6 +27,7 @@ mod rteval;
 mod rtla;
 mod series;
 mod xenomai;
+mod xml;
 
 use std::error::Error as StdError;
 use std::io::BufRead;

@@ -20,7 +20,7 @@ use quick_xml::events::Event;
 use crate::error::{ImportError, Place};
 use crate::format::Format;
 use crate::imported::{Imported, cut};
-use crate::json;
+use crate::{json, xml};
 
 /// Elements inside each other; the suite has 6.
 const DEEPEST: usize = 32;
@@ -95,8 +95,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
                 text.push_str(&part);
             }
             Event::GeneralRef(part) => {
-                let part = part.decode().map_err(|err| wrong(err.to_string()))?;
-                text.push_str(entity(&part));
+                xml::push(&mut text, &part).map_err(|err| wrong(err.to_string()))?;
             }
             Event::End(_) => {
                 let name = path.pop().unwrap_or_default();
@@ -170,18 +169,6 @@ fn tell_scales_apart(figures: &mut [Figure]) {
 /// A text as a label: a comma or a bracket would end it where figures are named.
 fn label(text: &str) -> String {
     text.replace([',', '[', ']', '='], " ")
-}
-
-/// What an entity stands for; others than those of XML itself are left out.
-fn entity(name: &str) -> &'static str {
-    match name {
-        "amp" => "&",
-        "lt" => "<",
-        "gt" => ">",
-        "quot" => "\"",
-        "apos" => "'",
-        _ => "",
-    }
 }
 
 impl Test {

@@ -23,6 +23,7 @@ use crate::format::Format;
 use crate::imported::{Imported, LONGEST_TEXT, cut};
 use crate::lines::nanos;
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+use crate::xml;
 
 const US: u64 = 1_000;
 
@@ -115,7 +116,6 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         input,
         left: LONGEST,
     });
-    reader.config_mut().trim_text(true);
     reader.config_mut().check_end_names = true;
     let mut state = State {
         imported: Imported::new(Format::Rteval, ""),
@@ -145,12 +145,15 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
                 state.close(at)?;
             }
             Event::Text(text) => {
-                let text = text.decode().map_err(|err| wrong(err.to_string()))?;
-                // Behind the end of an element nobody asks for it.
-                if state.text.len() < LONGEST_TEXT {
-                    state.text.push_str(&text);
-                    state.text = cut(std::mem::take(&mut state.text));
-                }
+                state.add(&text.decode().map_err(|err| wrong(err.to_string()))?);
+            }
+            Event::CData(text) => {
+                state.add(&text.decode().map_err(|err| wrong(err.to_string()))?);
+            }
+            Event::GeneralRef(reference) => {
+                let mut text = String::new();
+                xml::push(&mut text, &reference).map_err(|err| wrong(err.to_string()))?;
+                state.add(&text);
             }
             Event::End(_) => {
                 state.close(at)?;
@@ -313,13 +316,22 @@ impl State {
         Ok(())
     }
 
+    /// Adds a piece of a text. Behind the end of an element nobody asks for it.
+    fn add(&mut self, piece: &str) {
+        if self.text.len() < LONGEST_TEXT {
+            self.text.push_str(piece);
+            self.text = cut(std::mem::take(&mut self.text));
+        }
+    }
+
     fn inside(&self, name: &str) -> bool {
         self.path.iter().any(|open| open == name)
     }
 
     fn close(&mut self, at: Place) -> Result<(), ImportError> {
         let name = self.path.pop().unwrap_or_default();
-        let text = std::mem::take(&mut self.text);
+        // A text comes in pieces, with references between them: what is around it is no part of it.
+        let text = std::mem::take(&mut self.text).trim().to_owned();
         let (info, uname) = (self.inside("run_info"), self.inside("uname"));
         match (name.as_str(), &mut self.core) {
             ("core", core) => {

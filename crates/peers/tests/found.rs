@@ -392,3 +392,17 @@ fn a_summary_that_has_its_measurement_in_both_places_has_one() {
         "it has more than one measurement"
     );
 }
+
+#[test]
+fn texts_of_a_summary_are_whole_with_what_references_stand_for() {
+    let text = "<rteval version=\"3.7\"><SystemInfo><kernel><cmdline>\n  BOOT_IMAGE=/vmlinuz isolcpus=1 &amp; \
+                dyndbg=&quot;file x +p&quot; a&#61;b <![CDATA[<quiet>]]>\n</cmdline></kernel></SystemInfo><Measurements>\
+                <cyclictest command_line=\"cyclictest -q\"><core id=\"0\" priority=\"95\"><statistics><samples>7</samples>\
+                <minimum unit=\"us\">3</minimum><maximum unit=\"us\">3</maximum></statistics><histogram nbuckets=\"1\">\
+                <bucket index=\"3\" value=\"7\"/></histogram></core></cyclictest></Measurements></rteval>";
+    let record = read(text).unwrap().record(Labels::default()).unwrap();
+    assert_eq!(
+        record.host.cmdline.as_deref(),
+        Some("BOOT_IMAGE=/vmlinuz isolcpus=1 & dyndbg=\"file x +p\" a=b <quiet>")
+    );
+}
