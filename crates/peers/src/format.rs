@@ -139,6 +139,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         }
         Err(_) => return None,
     };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().bytes().next()? {
         // A prompt may begin like this too.
         b'{' => json(text).or_else(|| lines(text)),

@@ -90,6 +90,9 @@ impl SampleSink for NoSamples {
     }
 }
 
+/// The byte order mark of UTF-8, which editors put before a text.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Reads a file.
 ///
 /// `unit` is for formats that do not state theirs; where they do, it is not looked at. The lines of cyclictest that show theirs by the
@@ -98,11 +101,15 @@ impl SampleSink for NoSamples {
 /// # Errors
 /// [`ImportError`]: what is wrong, and where. Samples may have been given to `sink` before.
 pub fn import(
-    input: impl BufRead,
+    mut input: impl BufRead,
     format: Format,
     unit: Option<Unit>,
     sink: &mut dyn SampleSink,
 ) -> Result<Imported, ImportError> {
+    // The samples of jitterdebugger are no text: their bytes may be these.
+    if format != Format::JitterdebuggerRaw && input.fill_buf()?.starts_with(MARK) {
+        input.consume(MARK.len());
+    }
     let imported = match format {
         Format::CyclictestText | Format::CyclictestHistogram => {
             cyclictest::text::read(&mut Lines::new(input), unit)

@@ -358,3 +358,22 @@ fn jitterdebugger() {
         Some(SampleTimes::Clock)
     );
 }
+
+#[test]
+fn a_byte_order_mark_before_a_text_is_no_part_of_it() {
+    for entry in fs::read_dir(path("")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let bytes = fs::read(path(&name)).unwrap();
+        let format = detect(&bytes).unwrap();
+        if format == Format::JitterdebuggerRaw {
+            continue;
+        }
+        let marked = [b"\xef\xbb\xbf", bytes.as_slice()].concat();
+        assert_eq!(detect(&marked), Some(format), "{name}");
+        let of = |bytes: &[u8]| {
+            let imported = import(bytes, format, None, &mut NoSamples).unwrap();
+            imported.record(Labels::default()).unwrap().series
+        };
+        assert_eq!(of(&marked), of(&bytes), "{name}");
+    }
+}
