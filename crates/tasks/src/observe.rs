@@ -3,7 +3,7 @@
 
 //! What a watched program's run says of a task set: the longest times that were observed. They are no worst cases.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use punctual_model::tasks::{Overheads, PriorityOrder, Task, TaskPolicy, TaskSet};
 use punctual_model::watch::WatchedThread;
@@ -22,22 +22,25 @@ fn execution(thread: &WatchedThread) -> Nanos {
     longest(thread, "running") + longest(thread, "interrupted")
 }
 
-/// The names of the threads, each once: a second `worker` is `worker-2`.
+/// The names of the threads, each once: a second `worker` is `worker-2`, or the next that no thread has.
 fn names(threads: &[WatchedThread]) -> Vec<String> {
-    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-    let each = threads.iter().map(|thread| {
+    let plain = |thread: &WatchedThread| {
         let plain: String = thread.name.chars().filter(|c| !c.is_control()).collect();
-        let name = if plain.is_empty() {
-            "thread".to_owned()
-        } else {
-            plain
-        };
-        let count = seen.entry(name.clone()).or_default();
-        *count += 1;
-        match *count {
-            1 => name,
-            count => format!("{name}-{count}"),
+        match plain.is_empty() {
+            true => "thread".to_owned(),
+            false => plain,
         }
+    };
+    let plain: Vec<String> = threads.iter().map(plain).collect();
+    let mut used: BTreeSet<String> = plain.iter().cloned().collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let each = plain.iter().map(|name| {
+        if seen.insert(name) {
+            return name.clone();
+        }
+        let numbered = (2_u32..).map(|count| format!("{name}-{count}"));
+        let mut free = numbered.filter(|name| used.insert(name.clone()));
+        free.next().unwrap_or_default()
     });
     each.collect()
 }
@@ -178,5 +181,23 @@ fn cpus(thread: &WatchedThread) -> CpuSet {
     match thread.migrations == 0 && seen.len() == 1 {
         true => seen,
         false => CpuSet::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_one_name_have_numbers_that_no_other_has() {
+        let thread = |name: &str| WatchedThread {
+            name: name.to_owned(),
+            ..WatchedThread::default()
+        };
+        let of = |all: [&str; 4]| names(&all.map(thread));
+        let expected = ["worker", "worker-3", "worker-2", "worker-4"];
+        assert_eq!(of(["worker", "worker", "worker-2", "worker"]), expected);
+        let expected = ["a", "thread", "thread-2", "a-2"];
+        assert_eq!(of(["a", "", "\n", "a"]), expected);
     }
 }
