@@ -12,7 +12,7 @@ cpus = "1"
 [overheads]
 wake-up = "40us"
 switch = "2us"
-interrupts = [{ takes = "5us", every = "4ms" }]
+interrupts = [{ takes = "5us", every = "4ms" }, { takes = "20us", every = "100ms" }]
 
 [[resource]]
 name = "bus"

@@ -4,7 +4,7 @@
 //! A task set as its file.
 
 use punctual_model::Nanos;
-use punctual_model::tasks::{CriticalSection, TASKS_FORMAT, TaskPolicy, TaskSet};
+use punctual_model::tasks::{CriticalSection, InterruptLoad, TASKS_FORMAT, TaskPolicy, TaskSet};
 
 /// Writes the file of a set. `remarks` become comments at its top.
 pub fn write(set: &TaskSet, remarks: &[String]) -> String {
@@ -37,11 +37,15 @@ pub fn write(set: &TaskSet, remarks: &[String]) -> String {
             &mut text,
             format_args!("switch = {}", time(overheads.switch_ns)),
         );
-        for load in &overheads.interrupts {
+        let load = |load: &InterruptLoad| {
             let (takes, every) = (time(load.takes_ns), time(load.every_ns));
+            format!("{{ takes = {takes}, every = {every} }}")
+        };
+        let loads: Vec<String> = overheads.interrupts.iter().map(load).collect();
+        if !loads.is_empty() {
             line(
                 &mut text,
-                format_args!("interrupts = [{{ takes = {takes}, every = {every} }}]"),
+                format_args!("interrupts = [{}]", loads.join(", ")),
             );
         }
         if let Some(run) = &overheads.observed_in {
