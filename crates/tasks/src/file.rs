@@ -195,6 +195,23 @@ impl Reader<'_> {
         }
     }
 
+    /// The same for the table that begins at `offset`: at the key that the reason begins with, where the table has it on a line of
+    /// its own.
+    fn fail_in(&self, offset: usize, what: &str, reason: &str) -> TaskSetError {
+        let key = reason.split([' ', ':']).next().unwrap_or_default();
+        let mut at = offset;
+        let table = self.text.get(offset..).unwrap_or_default();
+        let lines = table.split_inclusive('\n').enumerate();
+        let mut own = lines.take_while(|(number, line)| *number == 0 || !line.starts_with('['));
+        let key_at = own.find_map(|(_, line)| {
+            let begins = at;
+            at += line.len();
+            let value = line.trim_start().strip_prefix(key)?;
+            value.trim_start().starts_with('=').then_some(begins)
+        });
+        self.fail(key_at.unwrap_or(offset), format!("{what}{reason}"))
+    }
+
     /// Refuses what a BPF scheduler knows nothing of.
     fn scheduler(&self, parsed: &FileText) -> Result<(), TaskSetError> {
         let Some(scheduler) = &parsed.scheduler else {
@@ -299,7 +316,7 @@ impl Reader<'_> {
                 "name: expected 1 to 64 characters, no control characters",
             ));
         }
-        let fail = |reason: String| self.fail(at, format!("task \"{name}\": {reason}"));
+        let fail = |reason: String| self.fail_in(at, &format!("task \"{name}\": "), &reason);
         let time = |key: &str, text: &str| time(key, text).map_err(fail);
         let above_zero = |key: &str, text: &str| match time(key, text)? {
             Nanos::ZERO => Err(fail(format!("{key} is 0; it must be longer"))),
@@ -385,9 +402,9 @@ impl Reader<'_> {
     fn cpus(&self, text: &str, at: usize) -> Result<CpuSet, TaskSetError> {
         let cpus: CpuSet = text
             .parse()
-            .map_err(|err| self.fail(at, format!("cpus: {err}")))?;
+            .map_err(|err| self.fail_in(at, "", &format!("cpus: {err}")))?;
         match cpus.is_empty() {
-            true => Err(self.fail(at, "cpus: expected at least one CPU")),
+            true => Err(self.fail_in(at, "", "cpus: expected at least one CPU")),
             false => Ok(cpus),
         }
     }
@@ -415,7 +432,7 @@ impl Reader<'_> {
         };
         let at = text.span().start;
         let text = text.get_ref();
-        let fail = |reason: String| self.fail(at, format!("overheads: {reason}"));
+        let fail = |reason: String| self.fail_in(at, "overheads: ", &reason);
         let read = |key: &str, text: &Option<String>| match text {
             Some(text) => time(key, text).map_err(fail),
             None => Ok(Nanos::ZERO),

@@ -94,6 +94,20 @@ fn every_fault_names_its_line_and_key() {
 }
 
 #[test]
+fn a_fault_of_a_table_has_the_line_of_its_key() {
+    let of = |from: &str, to: &str, line: usize| {
+        let said = with(from, to);
+        assert!(said.contains(&format!("line {line}: ")), "{said}");
+    };
+    of("period = \"1ms\"", "period = \"0s\"", 21);
+    of("period = \"10ms\"", "period = \"10\"", 29);
+    of("priority = 90", "priority = 100", 24);
+    of("wake-up = \"40us\"", "wake-up = \"40\"", 8);
+    of("cpus = \"0-1\"", "cpus = \"1-0\"", 32);
+    of("length = \"50us\"", "length = \"250us\"", 19);
+}
+
+#[test]
 fn sections_nested_in_a_circle_are_refused_with_the_circle() {
     let other = "cpus = \"0-1\"\nsections = [{ resource = \"log\", length = \"9us\", sections = \
                  [{ resource = \"bus\", length = \"5us\" }] }]";
