@@ -297,3 +297,25 @@ fn switches_and_interrupts_use_up_the_runtime_too() {
         "{why}"
     );
 }
+
+#[test]
+fn a_job_that_may_be_throttled_while_others_wait_for_it_shows_nothing() {
+    let of = |wake_up: &str, runtime: &str| {
+        let task = |name: &str| {
+            format!(
+                "[[task]]\nname = '{name}'\nperiod = '10ms'\nexecution = '1ms'\nruntime = '{runtime}'\n\
+                 sections = [{{ resource = 'r', length = '100us' }}]\n"
+            )
+        };
+        let start = "policy = 'deadline'\n[overheads]\nwake-up = ";
+        let text = format!("{start}'{wake_up}'\n[[resource]]\nname = 'r'\n");
+        checked(&(text + &task("a") + &task("b")))
+    };
+    assert_eq!(of("0us", "2ms").verdict, SetVerdict::Shown);
+    // Then no job leaves anything to the next one.
+    assert_eq!(of("100us", "1ms").verdict, SetVerdict::Shown);
+    let found = of("100us", "2ms");
+    assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+    let why = found.tasks[0].why.as_deref().unwrap();
+    assert!(why.contains("throttled while it holds a resource"), "{why}");
+}

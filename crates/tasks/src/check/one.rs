@@ -395,6 +395,19 @@ impl Group for OneCpu<'_> {
         for at in &self.members[self.promised..] {
             check.tasks[*at].why = Some("SCHED_OTHER promises no response time".to_owned());
         }
+        if self.may_be_throttled_in_a_section(&works) {
+            for at in &self.members {
+                let bound = &mut check.tasks[*at];
+                if bound.verdict == TaskVerdict::Met {
+                    bound.verdict = TaskVerdict::NotShown;
+                    bound.why = Some(
+                        "a SCHED_DEADLINE job may be throttled while it holds a resource, because the one before it \
+                         comes late"
+                            .to_owned(),
+                    );
+                }
+            }
+        }
         let overload = self.sufficient(check, effort);
         let fixed = &self.members[self.deadline..self.promised];
         if fixed

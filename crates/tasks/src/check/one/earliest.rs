@@ -56,6 +56,22 @@ impl OneCpu<'_> {
             .collect()
     }
 
+    /// Whether a job that is served early, and then waits for a period of its own, may keep what others take meanwhile.
+    pub(super) fn may_be_throttled_in_a_section(&self, works: &[Work]) -> bool {
+        if self.sections.is_empty() {
+            return false;
+        }
+        let each = self.members.iter();
+        let takes: Vec<_> = each
+            .map(|own| words::resources_of(self.set, |task| task == *own))
+            .collect();
+        let mut early = (0..self.deadline).filter(|place| works[*place].early > 0);
+        early.any(|place| {
+            let mut others = takes.iter().enumerate();
+            others.any(|(other, of)| other != place && !takes[place].is_disjoint(of))
+        })
+    }
+
     /// Whether the `SCHED_DEADLINE` tasks share something unprotected.
     fn deadline_is_open(&self) -> bool {
         let users = |resource: &str| {
