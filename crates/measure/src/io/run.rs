@@ -115,6 +115,8 @@ fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, Me
         frame.look_before(|| Progress::of(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
         !frame.is_stopped()
     });
+    // The last of it, until the device has all, took as long as it took.
+    frame.look_before(|| Progress::of("the file is written".to_owned(), 0.0));
     Ok(whole.map_err(failed)?.then_some(scratch))
 }
 

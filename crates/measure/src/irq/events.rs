@@ -88,8 +88,10 @@ pub(super) fn run(
             on = traced;
             frame.wait(SETTLE, || judge.progress());
         }
+        let working = || crew.done() == 0;
         if !one_block(
             frame,
+            working,
             &blocks,
             traced,
             &mut sleepers,
@@ -101,8 +103,10 @@ pub(super) fn run(
     }
     let ended = frame.ended();
     sleepers.shared.stop();
-    if frame.is_stopped() {
-        frame.attend(&crew, || judge.progress());
+    // They have nothing left to do, and their next deadline may be far away.
+    while !crew.is_done() {
+        crew.interrupt();
+        std::thread::sleep(STEP);
     }
     let results = crew.join()?;
     let mut threads = Vec::new();
@@ -178,9 +182,10 @@ fn assemble(interval: Nanos, setup: &Setup) -> Result<(Crew<Slept>, Sleepers), M
     Ok((Crew::assemble(works)?, sleepers))
 }
 
-/// Measures one block. Returns whether it came to its end.
+/// Measures one block, while all threads are `working`. Returns whether it came to its end.
 fn one_block(
     frame: &mut Frame<'_>,
+    working: impl Fn() -> bool,
     blocks: &Blocks,
     traced: bool,
     sleepers: &mut Sleepers,
@@ -192,7 +197,7 @@ fn one_block(
     let origin = sleepers.origin.load(Ordering::Relaxed);
     let mut samples = vec![Vec::new(); sleepers.rings.len()];
     let mut whole = false;
-    while !whole && !frame.is_stopped() {
+    while !whole && !frame.is_stopped() && working() {
         let left = Duration::from(end.since(clock::monotonic()));
         std::thread::sleep(left.clamp(STEP, LOOK_EVERY));
         sleepers.drain(&mut samples);

@@ -324,11 +324,7 @@ impl Watched {
             self.speaks = true;
             self.counted = 0;
             if self.speech == Speech::Optional {
-                let unit = self
-                    .said
-                    .unit
-                    .get()
-                    .map_or("units", String::as_str);
+                let unit = self.said.unit.get().map_or("units", String::as_str);
                 shift.begin_again(unit);
             }
         }
