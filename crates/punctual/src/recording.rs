@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 pub(crate) use self::job::Job;
 use self::listener::{Gap, Listener};
-use self::record::{histogram_log, judged, merged, to_record};
+use self::record::{histogram_log, judged, to_record};
 use crate::error::CliError;
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -238,15 +238,14 @@ fn record_for<'a>(
     let mut outcome = outcome?;
     let host = crate::tuning::host_facts(sys);
     let log = histogram_log(&outcome, started);
-    let histograms = outcome.found.histograms.iter();
-    let all = merged(histograms.map(|(_, histogram)| histogram));
+    let histograms = std::mem::take(&mut outcome.found.histograms);
     let artifacts = std::mem::take(&mut outcome.found.artifacts);
     let mut record = to_record(id, job, host, started, outcome);
     record.figures.extend(work_after(job, stop));
     if let Some(spec) = &mut record.spec {
         spec.raw = keep_samples;
     }
-    record.requirements = judged(&job.requirements, &record, all.as_ref());
+    record.requirements = judged(&job.requirements, &record, &histograms);
     let stored = keep(listener.writer, &log, &artifacts, &record);
     Ok(Recorded { record, stored })
 }

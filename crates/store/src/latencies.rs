@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use punctual_model::RunRecord;
 use punctual_stats::{
     HistogramLog, HlogLimits, LatencyHistogram, TaggedHistogram, ThreadHistogram, read_hlog_within,
 };
@@ -47,22 +48,10 @@ impl StoredRun {
     /// As [`StoredRun::histograms`].
     pub fn histogram(&self) -> Result<Option<LatencyHistogram>, ReadError> {
         let parts: Vec<ThreadHistogram> = self.histograms()?.into_iter().flatten().collect();
-        let total = &self.record().total;
-        let merged = |parts: &mut dyn Iterator<Item = &ThreadHistogram>| {
-            let mut all: Option<LatencyHistogram> = None;
-            for part in parts {
-                match &mut all {
-                    None => all = Some(part.histogram.clone()),
-                    Some(all) => all.merge(&part.histogram),
-                }
-            }
-            all.filter(|all| all.count() == total.count)
-        };
-        // Of several kinds of samples the total is of one.
-        let mut of_total = parts
+        let parts = parts
             .iter()
-            .filter(|part| part.context.is_some() && part.context == total.context);
-        Ok(merged(&mut parts.iter()).or_else(|| merged(&mut of_total)))
+            .map(|part| (part.context.as_deref(), &part.histogram));
+        Ok(of_total(self.record(), parts))
     }
 
     /// Reads the latencies in ns of each thread, in the order in which they were measured. All of them are held in memory.
@@ -78,6 +67,28 @@ impl StoredRun {
         }
         Ok(threads.into_values().collect())
     }
+}
+
+/// Merges those of a run's histograms, each with its kind, that make up the total. Of several kinds of samples the total is
+/// of one: that which it names, else that of the first series. `None` where their number differs from the total's.
+pub fn of_total<'a>(
+    record: &RunRecord,
+    parts: impl Iterator<Item = (Option<&'a str>, &'a LatencyHistogram)> + Clone,
+) -> Option<LatencyHistogram> {
+    let total = &record.total;
+    let merged = |parts: &mut dyn Iterator<Item = &'a LatencyHistogram>| {
+        let mut all = parts.next()?.clone();
+        parts.for_each(|part| all.merge(part));
+        Some(all).filter(|all| all.count() == total.count)
+    };
+    let first = record.series.first();
+    let kind = total.context.as_deref();
+    let kind = kind.or_else(|| first?.context.as_deref());
+    let mut of_kind = parts
+        .clone()
+        .filter(|(own, _)| own.is_some() && *own == kind)
+        .map(|(_, part)| part);
+    merged(&mut parts.map(|(_, part)| part)).or_else(|| merged(&mut of_kind))
 }
 
 /// Takes the tags of a log apart, which are thread and kind: `0`, `0/handler`, `all/handler`. What has none is numbered by

@@ -164,6 +164,15 @@ fn setup(common: &CommonArgs, asked: Request, cpus: &Cpus) -> Result<Setup, CliE
         None => cpus.free_of(&measured),
     };
     let makes = Instrument::of(asked.instrument).map(|of| of.makes);
+    if makes == Some(Makes::Rates) && !common.require.is_empty() {
+        return Err(CliError::usage(format!(
+            "--require: {} measures no latencies",
+            asked.instrument
+        ))
+        .hint(
+            "`punctual compare --fail-on worse` judges its figures against those of other runs",
+        ));
+    }
     let latency = makes == Some(Makes::Latencies);
     Ok(Setup {
         cpus: measured,

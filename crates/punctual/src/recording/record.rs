@@ -14,30 +14,24 @@ use punctual_model::{
 };
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
+use punctual_store::of_total;
 use punctual_verdict::requirement::require;
 use uuid::Uuid;
 
 use super::Job;
 
-/// All samples in one histogram.
-pub(super) fn merged<'a>(
-    histograms: impl IntoIterator<Item = &'a LatencyHistogram>,
-) -> Option<LatencyHistogram> {
-    let mut histograms = histograms.into_iter();
-    let mut all = histograms.next()?.clone();
-    histograms.for_each(|histogram| all.merge(histogram));
-    Some(all)
-}
-
 /// What the samples of a run allow to be said of each requirement.
 pub(super) fn judged(
     requirements: &[Requirement],
     record: &RunRecord,
-    histogram: Option<&LatencyHistogram>,
+    histograms: &[(String, LatencyHistogram)],
 ) -> Vec<RequirementResult> {
-    // Histograms of several kinds of samples are not those of the total.
-    let histogram = histogram.filter(|all| all.count() == record.total.count);
-    let rule = |asked| require(asked, once((record, histogram)));
+    let parts = histograms.iter().map(|(tag, part)| {
+        let kind = tag.split_once('/').map(|(_, kind)| kind);
+        (kind, part)
+    });
+    let histogram = of_total(record, parts);
+    let rule = |asked| require(asked, once((record, histogram.as_ref())));
     requirements.iter().map(rule).collect()
 }
 
@@ -112,7 +106,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use punctual_measure::frame::Found;
-    use punctual_model::{CpuCapacity, Nanos, Policy, Setup};
+    use punctual_model::{CpuCapacity, Nanos, Policy, Series, Setup};
     use punctual_report::document::{Document, Material};
     use punctual_report::html;
     use punctual_report::text::{Detail, page};
@@ -186,5 +180,39 @@ mod tests {
             !text.contains("unequal-cpus") && !page.contains("unequal-cpus"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_requirement_is_judged_by_the_kind_of_samples_that_the_total_is_of() {
+        let of = |count: u64, ns: u64| {
+            let mut histogram = LatencyHistogram::default();
+            (0..count).for_each(|_| histogram.record(ns));
+            histogram
+        };
+        let kinds = |wake_up: &str| {
+            [
+                (format!("0/{wake_up}"), of(1_000, 20_000)),
+                ("0/late".to_owned(), of(3, 900_000)),
+            ]
+        };
+        let requirement = "no sample > 100us in 10".parse().unwrap();
+        let mut record = on("3");
+        (record.total.count, record.duration_ns) = (1_000, Some(Nanos::from_secs(60)));
+        let results = |record: &RunRecord, kinds: &[(String, LatencyHistogram)]| {
+            let result = judged(std::slice::from_ref(&requirement), record, kinds).remove(0);
+            (result.samples, result.above, result.obstacle)
+        };
+        // That which the total names, as `irq`; else that of the first series, as `deadline`.
+        record.total.context = Some("wake-up".to_owned());
+        assert_eq!(results(&record, &kinds("wake-up")), (1_000, 0, None));
+        record.total.context = None;
+        record.series = vec![Series {
+            context: Some("response".to_owned()),
+            ..Series::default()
+        }];
+        assert_eq!(results(&record, &kinds("response")), (1_000, 0, None));
+        let (samples, _, obstacle) = results(&record, &kinds("other"));
+        assert_eq!(samples, 0);
+        assert!(obstacle.is_some());
     }
 }

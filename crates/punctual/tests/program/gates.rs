@@ -119,6 +119,16 @@ fn a_run_is_a_case_for_each_check_requirement_and_deadline() {
 }
 
 #[test]
+fn what_measures_no_latencies_refuses_a_requirement_before_it_measures() {
+    let home = Home::new();
+    for instrument in ["linpack", "io", "memory"] {
+        home.run(["measure", instrument, "--require", "p99 <= 50ms"])
+            .error(2, &[instrument, "measures no latencies"])
+            .hinted();
+    }
+}
+
+#[test]
 fn a_diagnosis_an_assessment_a_comparison_and_a_fleet_are_cases_too() {
     let home = Home::new();
     let doctor = home.run(["doctor", "--json"]);
