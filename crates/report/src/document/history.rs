@@ -91,14 +91,19 @@ fn answer(history: &History) -> Answer {
     let changes = found(history);
     let new: Vec<&Found<'_>> = changes.iter().filter(|(.., change)| change.new).collect();
     let series = history.lines.iter().flat_map(|line| &line.series);
-    let judged = |series: &&HistorySeries| series.verdict != HistoryVerdict::TooFewRuns;
-    let (judged, all) = (series.clone().filter(judged).count(), series.count());
+    let is_judged = |series: &&HistorySeries| series.verdict != HistoryVerdict::TooFewRuns;
+    let (judged, all) = (series.clone().filter(is_judged).count(), series.count());
     let is_worse = |found: &&&Found<'_>| found.2.direction == HistoryDirection::Worse;
-    let runs = history
-        .lines
-        .iter()
-        .map(|line| line.runs.len())
-        .sum::<usize>();
+    // Runs of which nothing was judged are not among those without a change.
+    let judged_runs = |line: &HistoryLine| {
+        let judged: Vec<&HistorySeries> = line.series.iter().filter(is_judged).collect();
+        let has = |at: &usize| {
+            let mut values = judged.iter().map(|series| series.values.get(*at));
+            values.any(|value| value.is_some_and(Option::is_some))
+        };
+        (0..line.runs.len()).filter(has).count()
+    };
+    let runs: usize = history.lines.iter().map(judged_runs).sum();
     let of = format!(
         "{} of {}",
         series_of(judged as u64),
@@ -322,7 +327,12 @@ fn line_blocks(ids: &mut Ids, history: &History, line: &HistoryLine) -> Vec<Bloc
         ));
         blocks.push(Block::Table(table));
     }
-    blocks.push(Block::Table(levels(line)));
+    match line.series.is_empty() {
+        true => blocks.push(Block::Text(
+            "None of these runs has a figure that was asked for.".to_owned(),
+        )),
+        false => blocks.push(Block::Table(levels(line))),
+    }
     let mut said: Vec<&[punctual_model::Finding]> = Vec::new();
     for (series, change) in &changes {
         // Figures that change together differ in the same.

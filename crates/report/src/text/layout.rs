@@ -131,7 +131,8 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
         column.width = column.least();
     }
     let needed = |columns: &[Laid], apart: usize| {
-        columns.iter().map(|c| c.width + apart).sum::<usize>() + 1 - apart
+        let widths = columns.iter().map(|c| c.width + apart).sum::<usize>();
+        (widths + 1).saturating_sub(apart)
     };
     while needed(&columns, 2) > most {
         let ranked = columns.iter().enumerate().filter(|(_, c)| c.rank > 0);
@@ -246,6 +247,11 @@ mod tests {
         assert_eq!(lines[2], format!("          {long}"));
         assert_eq!(lines[3], "          end");
         assert_eq!(labelled(80, 10, "Label", ""), "Label\n");
+    }
+
+    #[test]
+    fn a_table_without_columns_is_nothing() {
+        assert_eq!(grid(80, &Table::new("", &[])), "");
     }
 
     #[test]

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Histories as text.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+use punctual_model::History;
+use punctual_report::document::{Document, Material};
+use punctual_report::text::{Detail, page};
+use serde_json::{Value, json};
+
+fn line(name: &str, series: &[Value]) -> Value {
+    let run = |n: u32| json!({ "id": format!("{name}-{n}"), "name": null, "started": null, "valid": true });
+    json!({ "name": name, "runs": (0..12).map(run).collect::<Vec<_>>(), "series": series })
+}
+
+fn series(figure: &str, verdict: &str) -> Value {
+    json!({
+        "figure": figure, "unit": "ns", "better": "lower", "scale": "log", "verdict": verdict, "values": vec![1.0; 12],
+        "changes": [], "segments": [], "deviation": null, "deviation_interval": null, "freedom": null, "correlation": 0.0,
+        "p": null, "newest_p": null,
+    })
+}
+
+fn written(lines: &[Value]) -> String {
+    let history: History = serde_json::from_value(json!({
+        "format": "punctual.history/1",
+        "method": {
+            "by": "run", "level": 0.05, "series": 2, "look_level": 0.001, "recent": 10, "confidence": 0.95, "draws": 1,
+            "seed": 1,
+        },
+        "lines": lines,
+        "missing": [],
+        "refused": [],
+    }))
+    .unwrap();
+    let document = Document::new(&Material {
+        histories: vec![history],
+        ..Material::default()
+    });
+    page(&document, 80, Detail::Summary)
+}
+
+#[test]
+fn runs_without_a_figure_that_was_asked_for_have_no_table() {
+    let text = written(&[
+        line("pi", &[]),
+        line("bench", &[series("p99", "no_change")]),
+    ]);
+    assert!(
+        text.contains("None of these runs has a figure that was asked for."),
+        "{text}"
+    );
+}
+
+#[test]
+fn only_runs_that_were_judged_are_without_a_change() {
+    let judged = line("bench", &[series("p99", "no_change")]);
+    let short = line("other", &[series("p99", "too_few_runs")]);
+    let text = written(&[judged, short]);
+    assert!(
+        text.starts_with("No change was found in 1 series of 12 runs."),
+        "{text}"
+    );
+}
