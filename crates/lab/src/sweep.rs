@@ -16,11 +16,11 @@ pub struct Sweep {
     pub knob: String,
     /// Its values, in order.
     pub values: Vec<String>,
-    /// Instruments, each measured at every value.
-    pub instruments: Vec<String>,
+    /// Instruments, each measured at every value, and whether they measure for a duration.
+    pub instruments: Vec<(String, bool)>,
     /// Blocks.
     pub blocks: u32,
-    /// How long each run of an instrument that has a duration measures.
+    /// How long each run of such an instrument measures.
     pub duration: String,
     /// Figures to compare.
     pub metrics: Vec<String>,
@@ -83,11 +83,14 @@ impl Sweep {
             quote(&format!("sweep-{}", self.knob)),
             list(&self.metrics)
         );
-        let measures = self.instruments.iter().map(|instrument| {
+        let measures = self.instruments.iter().map(|(instrument, has_duration)| {
+            let options = match has_duration {
+                true => format!("options = {{ duration = {} }}\n", quote(&self.duration)),
+                false => String::new(),
+            };
             format!(
-                "\n[[measure]]\ninstrument = {}\noptions = {{ duration = {} }}\n",
-                quote(instrument),
-                quote(&self.duration)
+                "\n[[measure]]\ninstrument = {}\n{options}",
+                quote(instrument)
             )
         });
         let tail = format!(
@@ -142,12 +145,14 @@ mod tests {
         let sweep = Sweep {
             knob,
             values,
-            instruments: vec!["io".to_owned(), "wakeup".to_owned()],
+            instruments: vec![("io".to_owned(), false), ("wakeup".to_owned(), true)],
             blocks: 7,
             duration: "5s".to_owned(),
             metrics: vec!["p99".to_owned()],
         };
-        let experiment = Experiment::parse("x", &sweep.file().unwrap()).unwrap();
+        let text = sweep.file().unwrap();
+        assert_eq!(text.matches("duration").count(), 1, "{text}");
+        let experiment = Experiment::parse("x", &text).unwrap();
         assert_eq!(experiment.measurements.len(), 2);
         assert_eq!(experiment.factors[0].levels.len(), 2);
         assert_eq!(

@@ -41,6 +41,10 @@ macro_rules! instruments {
         }
 
         impl Instrument {
+            /// The names of all of them.
+            #[cfg(feature = "workbench")]
+            pub(crate) const NAMES: &[&str] = &[$(stringify!($module),)*];
+
             /// Returns its name.
             pub(crate) const fn name(&self) -> &'static str {
                 match self {
@@ -130,6 +134,17 @@ impl Instrument {
         }
     }
 
+    /// Whether the instrument of this name has an option for how long it measures.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn has_duration(name: &str) -> bool {
+        let command = Self::augment_subcommands(clap::Command::new("measure"));
+        let mut options = command
+            .find_subcommand(name)
+            .into_iter()
+            .flat_map(clap::Command::get_arguments);
+        options.any(|option| option.get_long() == Some("duration"))
+    }
+
     /// Measures `cpus` where none were named.
     pub(crate) fn or_on(&mut self, cpus: &CpuSet) {
         self.common_mut().cpus.get_or_insert_with(|| cpus.clone());
@@ -139,6 +154,16 @@ impl Instrument {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "workbench")]
+    #[test]
+    fn rates_are_measured_until_the_work_is_done() {
+        for &name in Instrument::NAMES {
+            let makes = punctual_model::Instrument::of(name).map(|of| of.makes);
+            let rates = makes == Some(punctual_model::Makes::Rates);
+            assert_eq!(Instrument::has_duration(name), !rates, "{name}");
+        }
+    }
 
     #[test]
     fn what_can_be_measured_with_is_described() {

@@ -5,10 +5,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use punctual_lab::sweep::parse_knob;
 use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
+
+use crate::instruments::Instrument;
 
 use super::{FailOn, JobsArgs, Metrics, MetricsArgs, Percent, path};
 
@@ -184,16 +187,18 @@ pub struct ExperimentResultsArgs {
 /// Options of `experiment sweep`
 #[derive(Args, Debug)]
 pub struct ExperimentSweepArgs {
-    /// The knob and its values, such as sched_rt_runtime_us=100000..1000000:100000 or a list
+    /// The knob and its values, such as kernel.sched_rt_runtime_us=100000..1000000:100000 or a list
     #[arg(long, value_name = "KNOB=VALUES", value_parser = parse_knob)]
     pub knob: (String, Vec<String>),
 
     /// Instrument to measure with at each value
-    #[arg(long, value_name = "INSTRUMENT", default_value = "wakeup")]
+    #[arg(long, value_name = "INSTRUMENT", default_value = "wakeup",
+          value_parser = PossibleValuesParser::new(Instrument::NAMES), hide_possible_values = true)]
     pub measure: String,
 
     /// Another instrument (can be repeated)
-    #[arg(long, value_name = "INSTRUMENT")]
+    #[arg(long, value_name = "INSTRUMENT",
+          value_parser = PossibleValuesParser::new(Instrument::NAMES), hide_possible_values = true)]
     pub and: Vec<String>,
 
     /// Passes over all values, each in its own order
@@ -201,7 +206,7 @@ pub struct ExperimentSweepArgs {
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: u32,
 
-    /// How long each run measures
+    /// How long each run measures, of instruments that measure for a time
     #[arg(long, short = 'D', value_name = "TIME", default_value = "10s")]
     pub duration: String,
 

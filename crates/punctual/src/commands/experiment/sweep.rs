@@ -12,6 +12,7 @@ use crate::cli::ExperimentSweepArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::tuned;
+use crate::instruments::Instrument;
 use crate::output::{print, remark};
 
 /// Writes the file of a sweep.
@@ -23,7 +24,14 @@ pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
     let text = Sweep {
         knob,
         values,
-        instruments: [vec![args.measure], args.and].concat(),
+        instruments: [vec![args.measure], args.and]
+            .concat()
+            .into_iter()
+            .map(|name| {
+                let has_duration = Instrument::has_duration(&name);
+                (name, has_duration)
+            })
+            .collect(),
         blocks: args.blocks,
         duration: args.duration,
         metrics: args.compare,
