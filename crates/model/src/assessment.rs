@@ -31,6 +31,9 @@ pub struct Assessment {
     pub deadlines: Vec<DeadlineVerdict>,
     /// The runs.
     pub conditions: Vec<Condition>,
+    /// Number of conditions that were to be measured. Absent where an older program measured.
+    #[serde(default)]
+    pub planned: Option<u64>,
 }
 
 /// A run under one condition.

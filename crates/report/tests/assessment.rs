@@ -5,7 +5,7 @@
 
 mod common;
 
-use punctual_model::{Assessment, Condition, Misses, Nanos, RealTimeClass};
+use punctual_model::{Assessment, Condition, Ended, Misses, Nanos, RealTimeClass};
 use punctual_report::document::{Block, Document, Material};
 use punctual_report::text::{self, Detail};
 use punctual_verdict::assessment::assess;
@@ -95,6 +95,24 @@ fn the_text_says_first_what_cannot_be_believed() {
         "{text}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn an_interrupted_assessment_says_first_that_it_is_incomplete() {
+    let mut loaded = condition("loaded", 0, 1_000);
+    loaded.run.ended = Some(Ended::Interrupted);
+    let conditions = vec![condition("idle", 0, 1_000), loaded];
+    let deadline = [Nanos::from_micros(100)];
+    let of = |planned| Assessment {
+        planned,
+        ..assess(conditions.clone(), &deadline, BURST, None)
+    };
+    let said = "INCOMPLETE: interrupted after 1 of 3 conditions.";
+    let text = written(&of(Some(3)));
+    assert!(text.starts_with(said), "{text}");
+    // An older program did not say how many there were to be.
+    let text = written(&of(None));
+    assert!(text.starts_with("No wake-up missed"), "{text}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub fn assess(
             .into_iter()
             .map(|deadline| verdict(deadline, &conditions, burst))
             .collect(),
+        planned: Some(conditions.len() as u64),
         conditions,
     }
 }

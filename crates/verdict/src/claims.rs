@@ -4,7 +4,7 @@
 //! What an assessment allows to be claimed, in words: the terminal and the page take them from here, so that they say the
 //! same. An upper bound is rounded up and a lower one down, never to the nearest: that would claim too much.
 
-use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
+use punctual_model::{Assessment, Condition, DeadlineVerdict, Ended, MissRate, RealTimeClass};
 use punctual_stats::samples_for_bound;
 
 use crate::number::{digits, lasting, span};
@@ -122,6 +122,15 @@ pub fn verdict(assessment: &Assessment) -> String {
         digits(100.0 * missed),
         at_most(bound)
     )
+}
+
+/// Says that the assessment was interrupted, and how much of it was done, if it was.
+pub fn incomplete(assessment: &Assessment) -> Option<String> {
+    let whole = |c: &&Condition| c.run.ended != Some(Ended::Interrupted);
+    let whole = assessment.conditions.iter().filter(whole).count() as u64;
+    let planned = assessment.planned?;
+    (whole < planned)
+        .then(|| format!("INCOMPLETE: interrupted after {whole} of {planned} conditions"))
 }
 
 /// Says which run spoils every claim, if one does.

@@ -118,7 +118,10 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     }
     view.clear();
     let interrupted = stop.is_set();
-    let assessment = assess(conditions, &spec.deadlines_ns, args.burst, obstacle);
+    let assessment = Assessment {
+        planned: Some(count),
+        ..assess(conditions, &spec.deadlines_ns, args.burst, obstacle)
+    };
     let text = |assessment: &Assessment| {
         Document::new(&Material {
             assessments: vec![assessment.clone()],

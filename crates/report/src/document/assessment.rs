@@ -108,6 +108,7 @@ fn answer(assessment: &Assessment) -> Answer {
     let samples: u64 = conditions().map(|c| c.run.total.count).sum();
     let sentence = capital(&claims::verdict(assessment));
     let sentence = sentence.trim_end_matches('.');
+    let incomplete = claims::incomplete(assessment);
     let figures = conditions().filter_map(|condition| {
         let max = condition.run.total.max_ns?;
         Some(KeyFigure {
@@ -139,10 +140,19 @@ fn answer(assessment: &Assessment) -> Answer {
         (_, _, true) => (Tone::Plain, "assessed"),
         (_, _, false) => (Tone::Doubtful, "not OK"),
     };
+    let samples = counted(samples, "sample");
+    let (tone, word, sentence) = match incomplete {
+        Some(said) => (
+            Tone::Bad,
+            "INCOMPLETE",
+            format!("{said}. {sentence} ({samples})."),
+        ),
+        None => (tone, word, format!("{sentence} ({samples}).")),
+    };
     Answer {
         tone,
         word: word.to_owned(),
-        sentence: format!("{sentence} ({}).", counted(samples, "sample")),
+        sentence,
         figures: figures.collect(),
         validity: believed,
     }

@@ -16,6 +16,8 @@ use punctual_model::{
 };
 use punctual_verdict::{gate, words};
 
+use punctual_verdict::claims::incomplete;
+
 use crate::document::{Material, Printed};
 
 /// One thing that was judged.
@@ -153,12 +155,13 @@ fn assessed(assessment: &Assessment, cases: &mut Vec<Case>) {
         let asked = condition.run.requirements.iter();
         cases.extend(asked.map(|asked| requirement(&suite, asked, invalid)));
     }
+    let whole = incomplete(assessment).is_none();
     for deadline in &assessment.deadlines {
         let missed: u64 = deadline.misses.iter().map(|of| of.missed).sum();
         let wakeups: u64 = deadline.misses.iter().map(|of| of.wakeups).sum();
         let outcome = match deadline.class {
             _ if missed > 0 => Outcome::Failed,
-            Some(RealTimeClass::HundredPercent) if assessment.valid => Outcome::Passed,
+            Some(RealTimeClass::HundredPercent) if assessment.valid && whole => Outcome::Passed,
             _ => Outcome::Error,
         };
         cases.push(Case {
