@@ -117,6 +117,13 @@ pub struct Watch {
     pub buffer_kib: Option<u32>,
 }
 
+impl Watch {
+    fn wants(&self, tid: Tid, name: &str) -> bool {
+        let is_it = |wanted: &String| name.contains(wanted.as_str()) || wanted.parse() == Ok(tid);
+        self.threads.is_empty() || self.threads.iter().any(is_it)
+    }
+}
+
 /// From what excess on somebody is a culprit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Matters {
@@ -380,13 +387,7 @@ impl Watcher {
         let Some(thread) = self.replay.threads.get_mut(&tid) else {
             return;
         };
-        let name = self.replay.names.text(thread.name);
-        let wanted = &self.watch.threads;
-        let is_wanted = wanted.is_empty()
-            || wanted
-                .iter()
-                .any(|w| name.contains(w.as_str()) || w.parse() == Ok(tid));
-        if !is_wanted {
+        if !self.watch.wants(tid, self.replay.names.text(thread.name)) {
             thread.waited.clear();
             return;
         }

@@ -23,6 +23,10 @@ use super::{Watcher, culprits, words};
 use crate::figures;
 use crate::frame::{Found, Throttling};
 use crate::trace::Lost;
+
+/// Names of threads that are listed where none is the one that was asked for.
+const NAMES: usize = 10;
+
 /// Cycles without which a thread has no figures.
 const FEW: u64 = 2;
 
@@ -328,9 +332,7 @@ impl Watcher {
                 "samples",
                 cycles > 0,
                 match cycles {
-                    0 => {
-                        "no watched thread had a whole cycle: it waited less than twice".to_owned()
-                    }
+                    0 => self.no_cycle(),
                     _ => format!("{cycles} whole cycles"),
                 },
             ),
@@ -349,6 +351,28 @@ impl Watcher {
             ),
         ];
         always.into_iter().chain(period).collect()
+    }
+}
+
+impl Watcher {
+    /// Says why there is no cycle: no thread is called as was asked, or none waited.
+    pub(super) fn no_cycle(&self) -> String {
+        let threads = self.replay.threads.iter();
+        let named = threads.map(|(tid, thread)| (*tid, self.replay.names.text(thread.name)));
+        let names: BTreeSet<&str> = named.clone().map(|(_, name)| name).into_set();
+        if names.is_empty() || named.clone().any(|(tid, name)| self.watch.wants(tid, name)) {
+            return "no watched thread had a whole cycle: it waited less than twice".to_owned();
+        }
+        let shown: Vec<&str> = names.iter().copied().take(NAMES).collect();
+        let more = match names.len().saturating_sub(NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "--threads {}: no thread has this in its name; there were {}{more}",
+            self.watch.threads.join(","),
+            shown.join(", ")
+        )
     }
 }
 

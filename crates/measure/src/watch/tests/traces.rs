@@ -153,3 +153,19 @@ fn a_thread_that_ended_is_settled_while_its_past_is_known() {
     let thread = trace.watched();
     assert_eq!(thread.cycles, 7);
 }
+
+#[test]
+fn a_name_that_no_thread_has_is_told_with_those_that_there_are() {
+    let seen = |threads: &[&str]| {
+        let mut trace = Trace::with(None);
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            normal(trace, release, NOBODY)
+        });
+        trace.watcher(threads, Matters::OfThePeriod).no_cycle()
+    };
+    assert_eq!(
+        seen(&["nosuch", "other"]),
+        "--threads nosuch,other: no thread has this in its name; there were loop"
+    );
+    assert!(seen(&["loop"]).starts_with("no watched thread"));
+}
