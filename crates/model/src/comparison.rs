@@ -268,6 +268,8 @@ pub enum WithheldReason {
     Resolution,
     /// A group has nothing but zeros: there is a bound of it, but no size of a change.
     Zeros,
+    /// No run of a group counted the misses of this deadline.
+    Uncounted,
 }
 
 /// One figure of one group.

@@ -138,6 +138,11 @@ fn is_a_tag(name: &str, value: &str) -> String {
 impl From<CompareError> for CliError {
     fn from(err: CompareError) -> Self {
         let hint = match &err {
+            CompareError::NoFigure { asked }
+                if asked.iter().any(|of| of.starts_with("misses:")) =>
+            {
+                "measure with --deadline TIME to count misses; `punctual runs show RUN` shows the figures that a run has"
+            }
             CompareError::NoFigure { .. } => {
                 "`punctual runs show RUN` shows the figures that a run has"
             }

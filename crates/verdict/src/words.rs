@@ -79,7 +79,8 @@ pub const fn obstacle(reason: WithheldReason) -> &'static str {
         WithheldReason::Lengths => "unequal lengths",
         WithheldReason::Spread => "unequal spread",
         WithheldReason::Resolution => "below the resolution",
-        WithheldReason::Zeros => "only zeros",
+        WithheldReason::Zeros => "a group with only zeros",
+        WithheldReason::Uncounted => "not counted",
     }
 }
 

@@ -150,7 +150,10 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
         let (effect, by) = effect(result, times);
         let ends = effect.and_then(|effect| effect.interval);
         let [low, high] = range_ends(ends.as_ref(), by);
-        let estimate = effect.map(|e| change(e.estimate / by, result.scale));
+        let zero = |side: &GroupFigure| side.estimate == Some(0.0);
+        let never = zero(&result.baseline) && zero(&result.candidate);
+        let estimate = effect.filter(|_| !never);
+        let estimate = estimate.map(|e| change(e.estimate / by, result.scale));
         table.rows.push(vec![
             match of {
                 Of::Group => String::new(),

@@ -35,7 +35,8 @@ pub(super) fn judge(
             side.interval = Some(bound);
         }
     }
-    let found = lengths(metric, sides)
+    let found = uncounted(metric, sides)
+        .or_else(|| lengths(metric, sides))
         .or_else(|| spread(sides, outcome))
         .or_else(|| resolution(metric, sides, options, result))
         .or_else(|| zeros(metric, sides, options, result));
@@ -50,6 +51,36 @@ pub(super) fn judge(
 
 fn withheld(reason: WithheldReason, detail: String) -> Option<Withheld> {
     Some(Withheld { reason, detail })
+}
+
+/// Misses that were not counted are no misses to compare, however many more runs there are.
+fn uncounted(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
+    let Metric::Misses(limit) = metric else {
+        return None;
+    };
+    let without = |group: &&GroupInput| {
+        let mut runs = group.runs.iter();
+        !group.runs.is_empty() && runs.all(|run| value(metric, run).is_none())
+    };
+    let names: Vec<&str> = sides
+        .iter()
+        .copied()
+        .filter(without)
+        .map(|group| group.name.as_str())
+        .collect();
+    let of = match names.as_slice() {
+        [] => return None,
+        [one] => format!(" of {one}"),
+        _ => String::new(),
+    };
+    withheld(
+        WithheldReason::Uncounted,
+        format!(
+            "no run{of} counted misses of {}: measure with --deadline {}",
+            span(*limit),
+            metric.to_string().trim_start_matches("misses:")
+        ),
+    )
 }
 
 /// How a figure depends on the number of samples.

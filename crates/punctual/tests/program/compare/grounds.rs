@@ -149,6 +149,25 @@ fn never_against_sometimes_is_not_called_indistinguishable() {
     with("0").error(2, &["`0` is not a number above 0"]);
 }
 
+#[test]
+fn misses_that_no_run_counted_have_no_verdict_however_many_runs() {
+    let bench = Bench::new();
+    let of = |from| {
+        bench.records(&runs(from, 20, &[50.0; 3]), |_, record| {
+            record["total"]["misses"] = json!([]);
+        })
+    };
+    let asked = ["--metric=p99", "--metric=misses:100us"];
+    let answer = bench.compare_records(&of(0), &of(10), &asked);
+    let said = words(&answer);
+    let part = "no run counted misses of 100 µs: measure with --deadline 100us";
+    assert!(said.contains(part), "{said}");
+    let json = bench.compare_records(&of(0), &of(10), &[&asked[..], &["--json"]].concat());
+    assert_eq!(reason(&json, "misses:100us"), "uncounted");
+    let alone = bench.compare_records(&of(0), &of(10), &["--metric=misses:100us"]);
+    alone.error(1, &["Hint: measure with --deadline"]);
+}
+
 /// What `runs import` would have made of a file in whole µs.
 fn imported(record: &mut Value, resolution_ns: u64) {
     record["format"] = json!("punctual.run/2");
