@@ -7,7 +7,7 @@
 //! stand in one cell. Nor may the order, in which the blocks that are done were measured.
 
 use crate::file::Experiment;
-use crate::plan::{Plan, invocation};
+use crate::plan::{Invocation, Plan, invocation};
 use crate::state::Attempt;
 
 /// Returns why runs of `old` cannot be runs of `new`, if they cannot.
@@ -52,13 +52,19 @@ pub fn obstacle(
         ));
     }
     for (number, (was, is)) in (0..).zip(old_plan.cells.iter().zip(&new_plan.cells)) {
-        let same = (0..).zip(&new_plan.measurements).all(|(measurement, _)| {
-            invocation(old, was, measurement) == invocation(new, is, measurement)
+        let pairs = (0..).zip(&new_plan.measurements).map(|(measurement, _)| {
+            (
+                invocation(old, was, measurement),
+                invocation(new, is, measurement),
+            )
         });
-        if was != is || !same {
+        let mut changed = pairs.filter(|(old, new)| old != new);
+        let changed = changed.next();
+        if was != is || changed.is_some() {
             return Some(format!(
-                "cell {number} has changed: {}",
-                new_plan.cell_name(number)
+                "cell {number} has changed: {}{}",
+                new_plan.cell_name(number),
+                changed.map_or_else(String::new, said)
             ));
         }
     }
@@ -84,6 +90,24 @@ pub fn obstacle(
         );
     }
     None
+}
+
+/// `, now --duration=2s, before --duration=1s`.
+fn said((old, new): (Option<Invocation>, Option<Invocation>)) -> String {
+    let arguments = |of: Option<Invocation>| of.map_or_else(Vec::new, |of| of.arguments);
+    let (old, new) = (arguments(old), arguments(new));
+    let own = |of: &[String], other: &[String]| {
+        let own = of.iter().filter(|word| !other.contains(word));
+        let own: Vec<&str> = own.map(String::as_str).collect();
+        match own.is_empty() {
+            true => "without".to_owned(),
+            false => own.join(" "),
+        }
+    };
+    match old == new {
+        true => String::new(),
+        false => format!(", now {}, before {}", own(&new, &old), own(&old, &new)),
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +170,11 @@ mod tests {
     #[test]
     fn what_changes_a_cell_or_the_order_is_another_experiment() {
         for (from, to, why) in [
-            ("1s", "2s", "cell 0 has changed: load=none"),
+            (
+                "1s",
+                "2s",
+                "load=none, now --duration=2s, before --duration=1s",
+            ),
             ("\"cpu\"]", "\"cpu:2\"]", "cell 1 has changed"),
             (
                 "\"cpu\"]",

@@ -74,9 +74,10 @@ pub(crate) fn text(summary: &Summary) -> String {
 
 /// Says how many blocks an edited file took away or added.
 fn replanned(changes: &[(u32, u32)]) -> String {
-    let changes = changes
-        .iter()
-        .map(|(before, now)| format!(", replanned from {before} to {now} blocks"));
+    let changes = changes.iter().map(|(before, now)| match before == now {
+        true => ", replanned".to_owned(),
+        false => format!(", replanned from {before} to {now} blocks"),
+    });
     changes.collect()
 }
 
