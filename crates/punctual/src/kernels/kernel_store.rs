@@ -41,13 +41,36 @@ pub(crate) fn open_existing(home: Option<&Path>) -> Result<KernelStore, CliError
     ))
 }
 
-/// The kernel image that `word` names: a file, or a build or image of the store. What is neither stays, for whoever reads
-/// it to say so.
-pub(crate) fn image(home: Option<&Path>, word: &Path) -> PathBuf {
+/// The kernel image that `word` names: a file, or a build or image of the store. A path without a file stays, for whoever
+/// reads it to say so.
+pub(crate) fn image(home: Option<&Path>, word: &Path) -> Result<PathBuf, CliError> {
     let name = word.to_str().filter(|name| !name.contains('/'));
-    let name = name.filter(|_| !word.exists());
-    let found = name.and_then(|name| open_existing(home).ok()?.bootable(name).ok());
-    found.map_or_else(|| word.to_owned(), |(image, _)| image)
+    let Some(name) = name.filter(|name| !name.is_empty() && !word.exists()) else {
+        return Ok(word.to_owned());
+    };
+    // A store that is not there has none.
+    let stock = open_existing(home).ok();
+    let found = stock.map(|stock| bootable(&stock, name));
+    let (image, _) = found.unwrap_or_else(|| Err(unknown(name)))?;
+    Ok(image)
+}
+
+/// The image and the configuration of a build or image of the store.
+pub(crate) fn bootable(
+    stock: &KernelStore,
+    name: &str,
+) -> Result<(PathBuf, Option<PathBuf>), CliError> {
+    stock.bootable(name).map_err(|err| match err {
+        KernelStoreError::Unknown { .. } | KernelStoreError::Name { .. } => unknown(name),
+        err => failed(&format!("find the kernel {name}"), err),
+    })
+}
+
+fn unknown(name: &str) -> CliError {
+    CliError::usage(format!(
+        "{name}: not a file, and not a build or image in the store"
+    ))
+    .hint("`punctual kernel list` lists them; or name a kernel image, such as /boot/vmlinuz-... or bzImage of a build")
 }
 
 /// Returns this moment as records have it.

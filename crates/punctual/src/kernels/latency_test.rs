@@ -44,7 +44,7 @@ pub(crate) fn rows(
         .collect::<Result<_, _>>()
         .map_err(|err| CliError::usage(err.to_string()))?;
     for kernel in &mut kernels {
-        kernel.image = kernel_store::image(home, &kernel.image);
+        kernel.image = kernel_store::image(home, &kernel.image)?;
         for fragment in &kernel.config {
             configured::require(&kernel.image, fragment)?;
         }

@@ -178,7 +178,7 @@ fn guest_images_of_the_store_are_found_by_their_names() {
     ];
     assert_eq!(run(&home, &measure).record()["guest"]["kernel"], kernel);
     let unknown = self::boot(&home, Path::new("no-such-image"), &[]);
-    unknown.error(1, &["no-such-image", "punctual kernel list"]);
+    unknown.error(2, &["no-such-image", "punctual kernel list"]);
 }
 
 #[test]

@@ -529,7 +529,14 @@ fn a_kernel_that_cannot_be_installed_is_refused_with_reason_and_hint() {
     machine
         .run("install bzImage --modules none")
         .error(2, &["--modules none: not found"]);
-    machine.run("install no-such --yes").error(1, &["no-such"]);
+    machine
+        .run("install no-such --yes")
+        .error(2, &["no-such"])
+        .hinted();
+    machine
+        .run("uninstall no-such")
+        .error(2, &["no kernel no-such"])
+        .hinted();
     machine
         .run("uninstall none --yes")
         .error(2, &["no kernel none"])

@@ -303,7 +303,10 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
         .run("install-once initrd")
         .error(1, &["read kernel image initrd", "it is a text file"])
         .hinted();
-    machine.run("install-once no-such").error(1, &["no-such"]);
+    machine
+        .run("install-once no-such")
+        .error(2, &["no-such"])
+        .hinted();
     machine
         .run("install-once bzImage --initrd none")
         .error(2, &["--initrd none: not found"]);

@@ -19,7 +19,7 @@ use crate::signals::StopRequest;
 
 /// Boots the kernel, and says what it found.
 pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, CliError> {
-    let target = target(&kernel_store::image(home, &args.kernel), &args.guest)?;
+    let target = target(&kernel_store::image(home, &args.kernel)?, &args.guest)?;
     let stop = StopRequest::on_signals()?;
     let boot = visited(&target, args.log.as_deref(), args.fault, &stop)?;
     output::show(&boot, args.json, Document::of_guest_boot)?;

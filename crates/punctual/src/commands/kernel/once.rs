@@ -99,9 +99,7 @@ impl Found {
             && !name.contains('/')
         {
             let stock = kernel_store::open(home)?;
-            (image, _) = stock
-                .bootable(name)
-                .map_err(|err| failed(&format!("find the kernel {name}"), err))?;
+            (image, _) = kernel_store::bootable(&stock, name)?;
         }
         Ok(Self {
             image,

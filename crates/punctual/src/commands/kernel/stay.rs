@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use punctual_host::one_shot::OneShotError;
 use punctual_host::stay::{self, StayInitrd, StayWish};
 use punctual_kernel::config;
-use punctual_model::{INSTALLED_KERNELS_FORMAT, InstalledKernels, KernelInstallPlan};
+use punctual_model::{
+    INSTALLED_KERNELS_FORMAT, InstalledKernel, InstalledKernels, KernelInstallPlan,
+};
 use punctual_report::document::Document;
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -109,7 +111,6 @@ impl Found {
                 _unpacked: None,
             });
         };
-        let what = format!("find the kernel {word}");
         let stock = kernel_store::open(home)?;
         let build = stock.build(word).ok().flatten();
         let packages = build.as_ref().map_or(&[][..], |build| &build.packages);
@@ -120,7 +121,7 @@ impl Found {
         if let Some(package) = package {
             return Self::in_package(name, package);
         }
-        let (image, config) = stock.bootable(word).map_err(|err| failed(&what, err))?;
+        let (image, config) = kernel_store::bootable(&stock, word)?;
         // Next to make's own directory is what was taken out of it.
         let map = image.with_file_name("obj").join("System.map");
         Ok(Self {
@@ -207,9 +208,17 @@ pub(super) fn list(args: &KernelInstalledArgs) -> Result<Exit, CliError> {
 pub(super) fn uninstall(args: &KernelUninstallArgs) -> Result<Exit, CliError> {
     let place = place(&args.place);
     place.require_privilege()?;
+    let failed = |err| error(err, &format!("uninstall {}", args.name));
+    // What is not there is no question.
+    let known = stay::list(&place.sys, &place.state).map_err(failed)?;
+    let is_it =
+        |kernel: &InstalledKernel| kernel.kernel.release == args.name || kernel.name == args.name;
+    if !known.iter().any(is_it) {
+        let name = args.name.clone();
+        return Err(failed(OneShotError::NotInstalled { name }));
+    }
     confirm(args.yes, &format!("Remove kernel {}?", args.name))?;
-    let removed = stay::uninstall(&place.sys, &place.state, &args.name)
-        .map_err(|err| error(err, &format!("uninstall {}", args.name)))?;
+    let removed = stay::uninstall(&place.sys, &place.state, &args.name).map_err(failed)?;
     print(&format!("Kernel {}\n", removed.release))?;
     print(&undone(&removed.pieces))?;
     if removed.is_complete() {

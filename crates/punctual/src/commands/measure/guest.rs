@@ -47,7 +47,7 @@ pub(super) fn run(
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
     let target = &GuestTarget {
-        kernel: kernel_store::image(home, &target.kernel),
+        kernel: kernel_store::image(home, &target.kernel)?,
         ..target.clone()
     };
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();

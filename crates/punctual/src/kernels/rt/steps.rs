@@ -377,7 +377,7 @@ impl Run<'_> {
     }
 
     fn boot(&mut self) -> Result<String, CliError> {
-        let image = kernel_store::image(self.home, self.order.build_name("rt").as_ref());
+        let image = kernel_store::image(self.home, self.order.build_name("rt").as_ref())?;
         let target = GuestTarget {
             machine: Some(Machine::Virtual),
             model: Some(Model::Rt),
