@@ -87,11 +87,27 @@ fn names() -> String {
 pub fn help() -> String {
     let lines = KINDS.iter().flat_map(|kind| {
         let usages = std::iter::once(kind.usage).chain(std::iter::repeat(""));
-        usages.zip(kind.help)
+        usages.zip(wrapped(&kind.help.join(" ")))
     });
     lines
         .map(|(usage, line)| format!("  {usage:16} {line}\n"))
         .collect()
+}
+
+/// Breaks a text into lines that have room behind the usages of a terminal of 80 columns.
+fn wrapped(text: &str) -> Vec<String> {
+    const MOST: usize = 61;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= MOST => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -107,7 +123,7 @@ mod tests {
             let others = KINDS.iter().skip(place + 1);
             assert!(others.clone().all(|other| other.name != kind.name));
         }
-        assert!(help().lines().all(|line| line.len() <= 102));
+        assert!(help().lines().all(|line| line.len() <= 80));
     }
 
     #[test]

@@ -63,13 +63,15 @@ Exit status:
   0  fine
   1  failed, or the run is invalid: a validity check did not pass
   2  wrong command line, or no such run, experiment or study
-  3  a deadline given as a time was missed, a threshold was exceeded, or a requirement or
-     comparison was not met (1 if the run is invalid)
+  3  a deadline given as a time was missed, a threshold was exceeded, or a
+     requirement or comparison was not met (1 if the run is invalid)
   4  some settings of the machine could not be restored
   5  not supported by this kernel, privilege or hardware
-  6  --fail-on could not be judged: no valid run, too few runs, or something unreadable
+  6  --fail-on could not be judged: no valid run, too few runs, or something
+     unreadable
 
-Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are written as the kernel writes them: 0-3,5.";
+Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are written as the
+kernel writes them: 0-3,5.";
 
 /// Options of `explain`
 #[derive(Args, Debug)]
@@ -84,8 +86,9 @@ pub struct ExplainArgs {
 }
 
 const DOCTOR_EXIT: &str = "\
-Exit status: 0 whatever is found, unless --fail-on turns findings into a failure (3). Unreadable files
-are listed, not counted as findings; --fail-on exits 6 if a rule of that severity could not be judged.";
+Exit status: 0 whatever is found, unless --fail-on turns findings into a failure
+(3). Unreadable files are listed, not counted as findings; --fail-on exits 6 if
+a rule of that severity could not be judged.";
 
 /// A workbench for real-time Linux: measures how late a machine wakes its threads, and which claims the data support
 #[derive(Debug, Parser)]
@@ -400,17 +403,20 @@ pub enum RunsAction {
 }
 
 const EXTRAPOLATE_HELP: &str = "\
-The latency that is exceeded once on average within the horizon, by two methods: the generalised extreme
-value distribution of the largest samples of blocks, and the generalised Pareto distribution of the
-peaks over a high threshold. Each is refused, with the reason, if the run is not steady (trend, halves
-that differ, extremes in clusters), if extremes depend on earlier ones, if the distribution does not
-fit, if the tail is too heavy, or if there are too few samples. The horizon is at most 100 times the
-run, so 24h needs a run of 15 minutes or more.
+The latency that is exceeded once on average within the horizon, by two methods:
+the generalised extreme value distribution of the largest samples of blocks, and
+the generalised Pareto distribution of the peaks over a high threshold. Each is
+refused, with the reason, if the run is not steady (trend, halves that differ,
+extremes in clusters), if extremes depend on earlier ones, if the distribution
+does not fit, if the tail is too heavy, or if there are too few samples. The
+horizon is at most 100 times the run, so 24h needs a run of 15 minutes or more.
 
-Use it to plan longer runs. It is not a bound and cannot support a requirement: it knows nothing of
-events that did not happen during the run, such as a daily job.
+Use it to plan longer runs. It is not a bound and cannot support a requirement:
+it knows nothing of events that did not happen during the run, such as a daily
+job.
 
-Exit status: 0 even if both methods refuse; 1 if the run has no stored samples (`measure --raw`).";
+Exit status: 0 even if both methods refuse; 1 if the run has no stored samples
+(`measure --raw`).";
 
 /// Options of `runs extrapolate`
 #[derive(Args, Debug)]

@@ -23,7 +23,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 const EXIT: &str = "\
-Exit status: 0 if every job met its deadline and no response was longer than its bound, 3 if not.";
+Exit status: 0 if every job met its deadline and no response was longer than its
+bound, 3 if not.";
 
 /// Options of `measure tasks`
 #[derive(Args, Debug)]

@@ -16,30 +16,37 @@ use super::path;
 
 const HELP: &str = "\
 Groups: a group is one or more runs, given by
-   an id (or at least 4 characters of its beginning or end), or `last`
+  an id (or at least 4 characters of its beginning or end), or `last`
   a name, with * and ? for any characters: before-*
   tag:KEY=VALUE, for all runs with that tag
-  the directory of a run, a directory of such directories, or the JSON of `measure --json`
-or several of these, separated by commas. The others are compared with the first group.
+  the directory of a run, a directory of such directories, or the JSON of
+    `measure --json`
+or several of these, separated by commas. The others are compared with the first
+group.
 
-Figures: p50, p99.99, mean, stddev, min, max, above:TIME (share of samples above it), misses:TIME
-(missed wake-ups a second, of a deadline that the runs counted), or a result by its name in the
-runs, such as gflops or gflops[n=4000].
+Figures: p50, p99.99, mean, stddev, min, max, above:TIME (share of samples above
+it), misses:TIME (missed wake-ups a second, of a deadline that the runs
+counted), or a result by its name in the runs, such as gflops or gflops[n=4000].
 
-Verdicts: better, worse (or different, if neither direction is good), the same within a margin
-(with --equivalence), not worse by a margin (with --not-worse), not distinguishable, too few runs.
+Verdicts: better, worse (or different, if neither direction is good), the same
+within a margin (with --equivalence), not worse by a margin (with --not-worse),
+not distinguishable, too few runs.
 
-Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 100000 at 99%'.
+Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in
+100000 at 99%'.
 
-No verdict: runs of unequal length, few runs that vary far more than the others, values in steps
-that hide what matters, a group with only zeros. In JSON this is too_few_runs with the reason.
+No verdict: runs of unequal length, few runs that vary far more than the others,
+values in steps that hide what matters, a group with only zeros. In JSON this is
+too_few_runs with the reason.
 
-Machines: --by host names the outliers, says how much machines and runs of one machine vary, and
-lists the recorded facts that only an outlier has. --fail-on different exits 3 for any outlier,
---fail-on worse for one that is worse than the others.
+Machines: --by host names the outliers, says how much machines and runs of one
+machine vary, and lists the recorded facts that only an outlier has. --fail-on
+different exits 3 for any outlier, --fail-on worse for one that is worse than
+the others.
 
-Exit status: 3 if --fail-on or --require fails; 6 if --fail-on is given and a figure
-has no verdict or too few runs; 1 if nothing can be compared; else 0, whatever the verdicts.";
+Exit status: 3 if --fail-on or --require fails; 6 if --fail-on is given and a
+figure has no verdict or too few runs; 1 if nothing can be compared; else 0,
+whatever the verdicts.";
 
 /// Options of `compare`
 #[derive(Args, Debug)]

@@ -11,19 +11,21 @@ use punctual_model::{Bytes, Nanos};
 use super::path;
 
 const FLEET_HELP: &str = "\
-Ansible does it: install ansible-core (2.14 or newer) and write an inventory. Each host gets the program for
-its architecture, runs the command, and is left as it was. Its runs come into the store here with the tag
-host=NAME: compare them with `punctual compare tag:host=a tag:host=b`.
+Ansible does it: install ansible-core (2.14 or newer) and write an inventory.
+Each host gets the program for its architecture, runs the command, and is left
+as it was. Its runs come into the store here with the tag host=NAME: compare
+them with `punctual compare tag:host=a tag:host=b`.
 
   punctual fleet measure --inventory hosts.ini --become -- wakeup --duration 60s
-  punctual fleet doctor --inventory hosts.ini --hosts 'rack1:!spare' -- --fail-on high
-  punctual fleet experiment -i hosts.ini --become --file plan.toml -- run plan.toml
+  punctual fleet doctor -i hosts.ini --hosts 'rack1:!spare' -- --fail-on high
+  punctual fleet experiment -i hosts.ini --become --file a.toml -- run a.toml
 
-Every host is a line of the result, also one that cannot be reached or stops answering.
+Every host is a line of the result, also one that cannot be reached or stops
+answering.
 
-Exit status: 0 if the command succeeded on every host. Otherwise the first that applies: 4 a host was not
-restored, 3 a requirement was not met, 1 a host failed or was not reached, 5 not supported, 6 not judged.
-5 also if Ansible is missing.";
+Exit status: 0 if the command succeeded on every host. Otherwise the first that
+applies: 4 a host was not restored, 3 a requirement was not met, 1 a host failed
+or was not reached, 5 not supported, 6 not judged. 5 also if Ansible is missing.";
 
 /// What to do on the hosts
 #[derive(Debug, Subcommand)]

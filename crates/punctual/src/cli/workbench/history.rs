@@ -12,19 +12,23 @@ use punctual_verdict::history::By;
 use super::{Metrics, Percent, path};
 
 const HELP: &str = "\
-Runs: an id (or at least 4 characters of its beginning or end), a name, with * and ? for any
-characters ('*' for all runs that have a name or none), tag:KEY=VALUE, the directory of a run,
-a directory of such directories, or the JSON of `measure --json`; several, also separated by commas.
+Runs: an id (or at least 4 characters of its beginning or end), a name, with *
+and ? for any characters ('*' for all runs that have a name or none),
+tag:KEY=VALUE, the directory of a run, a directory of such directories, or the
+JSON of `measure --json`; several, also separated by commas.
 
-Series: only runs of one machine, measured in one way, are compared with each other; what else
-differs, such as the kernel, is named next to a change. --ignore FACT puts series together.
+Series: only runs of one machine, measured in one way, are compared with each
+other; what else differs, such as the kernel, is named next to a change.
+--ignore FACT puts series together.
 
-A change: a figure has another level from some run on. For each, the output says between which runs
-it came, how large it is, and which recorded facts differ before and after it. At least 10 runs are
-needed; a change shows with the third run after it at the earliest.
+A change: a figure has another level from some run on. For each, the output says
+between which runs it came, how large it is, and which recorded facts differ
+before and after it. At least 10 runs are needed; a change shows with the third
+run after it at the earliest.
 
-Exit status: 3 if --fail-on finds a new change; 6 if --fail-on is given and a figure has too few runs
-or no verdict; 1 if there is no series at all; else 0, whatever changed.";
+Exit status: 3 if --fail-on finds a new change; 6 if --fail-on is given and a
+figure has too few runs or no verdict; 1 if there is no series at all; else 0,
+whatever changed.";
 
 /// Options of `history`
 #[derive(Args, Debug)]

@@ -143,9 +143,10 @@ pub enum LatencyFailOn {
 }
 
 const LATENCY_TEST: &str = "\
-Times are instruction counts at 8 ns each: the length of the software path, not latencies of
-hardware. Each kernel boots once per seed and preemption model, and is measured under each load.
-Better or worse means that the bands over all seeds do not overlap.";
+Times are instruction counts at 8 ns each: the length of the software path, not
+latencies of hardware. Each kernel boots once per seed and preemption model, and
+is measured under each load. Better or worse means that the bands over all seeds
+do not overlap.";
 
 /// Options of `kernel latency-test`
 #[derive(Args, Debug)]
@@ -226,9 +227,10 @@ pub struct LatencyTestArgs {
 }
 
 const RT: &str = "\
-Steps: source, stock, patch, config, build, boot, compare. Each is noted in the store when it is done, and the
-same command goes on where it was stopped. The stock kernel is built before the source is patched. Both
-kernels run in guests in virtual time, as with `kernel latency-test`; no kernel is installed.";
+Steps: source, stock, patch, config, build, boot, compare. Each is noted in the
+store when it is done, and the same command goes on where it was stopped. The
+stock kernel is built before the source is patched. Both kernels run in guests
+in virtual time, as with `kernel latency-test`; no kernel is installed.";
 
 /// Options of `kernel rt`
 #[derive(Args, Debug)]

@@ -23,11 +23,13 @@ pub struct StayPlace {
 }
 
 const INSTALL: &str = "\
-Image, modules, configuration and System.map are copied; a package is unpacked, and none of its
-scripts runs. The machine's own programs make the initial RAM file system (update-initramfs, dracut)
-and the boot entry (grub-mkconfig, kernel-install); what they made is read back. The default entry
-stays what it is. Nothing is written without --yes or a confirmation at the terminal, and nothing is
-restarted. `punctual kernel uninstall` removes it all, also after this command was killed.
+Image, modules, configuration and System.map are copied; a package is unpacked,
+and none of its scripts runs. The machine's own programs make the initial RAM
+file system (update-initramfs, dracut) and the boot entry (grub-mkconfig,
+kernel-install); what they made is read back. The default entry stays what it
+is. Nothing is written without --yes or a confirmation at the terminal, and
+nothing is restarted. `punctual kernel uninstall` removes it all, also after
+this command was killed.
 Exit status 5: this machine does not support it, with the reasons.";
 
 /// Options of `kernel install`

@@ -86,9 +86,10 @@ pub struct OncePlace {
 }
 
 const INSTALL_ONCE: &str = "\
-The machine's default is never touched. The boot loader clears the choice before it starts the
-candidate, which restarts the machine when it panics. The plan lists the ways to fail and what brings
-the machine back from each. Nothing is written without --yes or a confirmation at the terminal.
+The machine's default is never touched. The boot loader clears the choice before
+it starts the candidate, which restarts the machine when it panics. The plan
+lists the ways to fail and what brings the machine back from each. Nothing is
+written without --yes or a confirmation at the terminal.
 Exit status 5: this machine does not support it, with the reasons.";
 
 /// Options of `kernel install-once`

@@ -11,7 +11,8 @@ use punctual_model::CpuSet;
 use super::path;
 
 const CHECK_EXIT: &str = "\
-Exit status: 0 if analysis shows that every deadline is met, 3 if not, 2 if the set is wrong.";
+Exit status: 0 if analysis shows that every deadline is met, 3 if not, 2 if the
+set is wrong.";
 
 /// What to do with task sets
 #[derive(Debug, Subcommand)]
