@@ -7,6 +7,8 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::iter::successors;
+use std::net::AddrParseError;
+use std::num::{IntErrorKind, ParseIntError};
 
 use punctual_measure::MeasureError;
 use punctual_store::StoreError;
@@ -23,6 +25,9 @@ pub struct CliError {
     last_lines: Vec<String>,
     hints: Vec<String>,
 }
+
+const ORDINARY: &str =
+    "to measure an ordinary thread instead, which is not a real-time measurement, add --priority o";
 
 impl CliError {
     /// Makes an error that reads "failed to WHAT".
@@ -70,6 +75,13 @@ impl CliError {
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Takes the hint to do without a real-time policy back: not every instrument can.
+    #[must_use]
+    pub(crate) fn real_time_only(mut self) -> Self {
+        self.hints.retain(|hint| hint != ORDINARY);
         self
     }
 
@@ -130,6 +142,10 @@ pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
     } else {
         text.to_string()
     };
+    let text = match err.source().and_then(expected) {
+        Some((library, ours)) => text.replace(&library, ours),
+        None => text,
+    };
     let text = match not_text(args).filter(|_| err.kind() == clap::error::ErrorKind::InvalidUtf8) {
         Some(what) => format!("Error: {}: not valid UTF-8\n", clean(&what)),
         // What there is to choose from, and behind it, where it is read, that one must be chosen.
@@ -140,6 +156,22 @@ pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
     };
     // Nobody is left to tell when even this cannot be printed.
     drop(io::stderr().write_all(text.as_bytes()));
+}
+
+/// What the standard library says of a value that it cannot read, and what was expected instead.
+fn expected(source: &(dyn Error + 'static)) -> Option<(String, &'static str)> {
+    let ours = match source
+        .downcast_ref::<ParseIntError>()
+        .map(ParseIntError::kind)
+    {
+        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "the number is out of range",
+        Some(_) => "expected a whole number",
+        None if source.is::<AddrParseError>() => {
+            "expected an address and a port, such as 127.0.0.1:9464 or [::1]:9464"
+        }
+        None => return None,
+    };
+    Some((source.to_string(), ours))
 }
 
 /// Returns the error of a `measure` that got options of an instrument, and no instrument: clap only knows that the
@@ -308,11 +340,7 @@ fn hints(err: &MeasureError) -> Vec<String> {
             hints.push(PRIVILEGE_HINT.to_owned());
         }
         match err {
-            MeasureError::Policy { .. } => hints.push(
-                "to measure an ordinary thread instead, which is not a real-time measurement, add \
-                 --priority o"
-                    .to_owned(),
-            ),
+            MeasureError::Policy { .. } => hints.push(ORDINARY.to_owned()),
             MeasureError::Lock(_) => {
                 hints.push("or leave the memory unlocked with --mlock off".to_owned());
             }

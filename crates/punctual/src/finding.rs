@@ -131,6 +131,14 @@ impl From<SelectError> for CliError {
     }
 }
 
+/// The error of runs whose group nobody named: its name says nothing.
+pub(crate) fn unnamed(err: SelectError) -> CliError {
+    match err {
+        SelectError::InGroup { source, .. } => (*source).into(),
+        err => err.into(),
+    }
+}
+
 fn is_a_tag(name: &str, value: &str) -> String {
     format!("if `{name}` is a tag of the runs: --group tag={name}={value}")
 }

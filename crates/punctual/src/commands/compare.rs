@@ -17,6 +17,7 @@ use punctual_verdict::select::{Chosen, all_of, groups, read};
 use crate::cli::{self, CompareArgs, CompareBy, CompareDirection, CompareInterval};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::finding::unnamed;
 use crate::output;
 use crate::{gate, home};
 
@@ -73,7 +74,9 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
     let groups = read(&store, &wanted, &chosen)?;
     let earlier = match args.earlier.is_empty() {
         true => None,
-        false => read(&store, &[all_of(&args.earlier)], &chosen)?.pop(),
+        false => read(&store, &[all_of(&args.earlier)], &chosen)
+            .map_err(unnamed)?
+            .pop(),
     };
     let earlier = earlier.map(|earlier| without(earlier, &groups));
     let asked = ComparisonRequest {

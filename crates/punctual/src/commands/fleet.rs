@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use jiff::Timestamp;
 use punctual_model::{FLEET_FORMAT, FleetReport, FleetState, Nanos};
 use punctual_report::document::Document;
@@ -72,6 +73,12 @@ fn verb(name: &'static str, arguments: &[String]) -> Result<Verb, CliError> {
     let words = ["punctual", name].into_iter().map(str::to_owned);
     let line: Vec<String> = words.chain(arguments.iter().cloned()).collect();
     let parsed = Cli::try_parse_from(&line).map_err(|err| {
+        if err.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return CliError::usage(format!(
+                "behind --: the arguments of `punctual {name}` are missing"
+            ))
+            .hint("for example `punctual fleet measure -i hosts.ini -- wakeup --duration 60s`");
+        }
         let text = err.render().to_string();
         let first = text.lines().next().unwrap_or_default();
         let what = first.trim_start_matches("error: ");

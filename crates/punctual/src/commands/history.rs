@@ -17,6 +17,7 @@ use punctual_verdict::select::{Chosen, all_of, find, of_sources};
 use crate::cli::{HistoryArgs, HistoryFailOn};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::finding::unnamed;
 use crate::home;
 use crate::output::{self, Destination};
 use crate::pages::{made_now, put};
@@ -53,7 +54,7 @@ fn of_runs(home: Option<&Path>, args: &HistoryArgs) -> Result<History, CliError>
         allow_invalid: args.allow_invalid,
         ..Chosen::default()
     };
-    let mut groups = of_sources(find(&store, &[wanted])?, &chosen)?;
+    let mut groups = of_sources(find(&store, &[wanted]).map_err(unnamed)?, &chosen)?;
     let Some(runs) = groups.pop() else {
         return Err(CliError::usage("history: no runs"));
     };

@@ -86,6 +86,7 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
         .option("spin", args.spin)
         .option("protocol", protocols.join(","));
     request::run(home, &args.common, asked, |frame| pi::run(&pi, frame))
+        .map_err(CliError::real_time_only)
 }
 
 /// Refuses what would show nothing, or would not leave the CPU to others.

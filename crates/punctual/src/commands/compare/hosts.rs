@@ -15,6 +15,7 @@ use punctual_verdict::select::{Chosen, all_of, find, of_sources};
 use crate::cli::{CompareArgs, FailOn};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::finding::unnamed;
 use crate::home;
 use crate::output::{self, Destination};
 use crate::pages::{made_now, put};
@@ -60,7 +61,10 @@ fn of_runs(home: Option<&Path>, args: &CompareArgs) -> Result<Machines, CliError
         allow_invalid: args.allow_invalid,
         ..Chosen::default()
     };
-    let mut groups = of_sources(find(&store, &[all_of(&args.groups)])?, &chosen)?;
+    let mut groups = of_sources(
+        find(&store, &[all_of(&args.groups)]).map_err(unnamed)?,
+        &chosen,
+    )?;
     let Some(runs) = groups.pop() else {
         return Err(CliError::usage("--by host: no runs"));
     };

@@ -15,7 +15,10 @@ use crate::text::{percent, quantile, share, time_ns};
 #[non_exhaustive]
 pub enum ParseRequirementError {
     /// It has neither form.
-    #[error("requirement `{text}` is neither `p99.99 <= 50us` nor `no sample > 100us`")]
+    #[error(
+        "requirement `{text}` is neither a percentile with `<=`, such as `p99.99 <= 50us`, nor `no sample >` a time, \
+         such as `no sample > 100us`"
+    )]
     Form {
         /// The whole text.
         text: String,
