@@ -15,6 +15,8 @@ use punctual_sys::{
 };
 
 use crate::error::CliError;
+#[cfg(feature = "workbench")]
+use crate::output::remark;
 
 /// Where a user's programs keep what is theirs, below the home directory.
 const DATA: &str = ".local/share";
@@ -63,6 +65,14 @@ pub(crate) fn own(given: Option<&Path>, missing: Missing) -> Result<PathBuf, Cli
     let home = find(given)?;
     Dir::trusted(&home, missing).map_err(StoreError::from)?;
     Ok(home)
+}
+
+/// Says that there is no store in `home`: an empty list looks like one without runs.
+#[cfg(feature = "workbench")]
+pub(crate) fn remark_if_missing(home: &Path) {
+    if !home.exists() {
+        remark(&format!("No store is in {}.", home.display()));
+    }
 }
 
 /// Says where else runs may be, when none was found in `home`: those of `sudo punctual` are in another

@@ -82,11 +82,15 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
 
 fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     // Opened for writing where that is possible: the index is kept, and leftovers are cleaned.
-    let store = match Store::open(home) {
-        Err(err) if err.is_read_only() || err.is_permission() || err.is_unsafe() => {
-            Store::open_existing(home)?
-        }
-        other => other?,
+    let store = match home.exists() {
+        true => match Store::open(home) {
+            Err(err) if err.is_read_only() || err.is_permission() || err.is_unsafe() => {
+                Store::open_existing(home)?
+            }
+            other => other?,
+        },
+        // To look makes nothing.
+        false => Store::open_existing(home)?,
     };
     let failed = |err| CliError::failed_to("list the runs").because(err);
     let index = store.index().map_err(failed)?;
@@ -108,6 +112,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
         print(&output::written(&Document::of_list(&lines, &foreign)))?;
     }
+    home::remark_if_missing(home);
     if is_empty && let Some(other) = home::elsewhere(store.home()) {
         remark(&format!("{}: {other}.", sentence(store.home())));
     }

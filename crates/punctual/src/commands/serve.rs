@@ -66,6 +66,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ServeArgs) -> Result<Exit, CliErro
         None if outside => remark("Clients need the token that was configured."),
         None => {}
     }
+    home::remark_if_missing(store.home());
     let site = Site {
         store,
         // One answer that reads runs at a time: to serve must not take every CPU.

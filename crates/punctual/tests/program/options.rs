@@ -356,6 +356,43 @@ fn requirements_pass_fail_or_cannot_be_claimed_from_so_few_samples() {
 }
 
 #[test]
+fn values_that_cannot_be_read_say_what_was_expected() {
+    let home = Home::new();
+    for (words, expected) in [
+        ("measure wakeup -n abc", "expected a whole number"),
+        ("watch --pid abc", "expected a whole number"),
+        ("measure linpack --order 10x", "expected a whole number"),
+        ("serve --listen 127.0.0.1", "such as 127.0.0.1:9464"),
+        ("measure wakeup --metrics 9464", "such as 127.0.0.1:9464"),
+        (
+            "measure wakeup --require p99<50us",
+            "a percentile with `<=`",
+        ),
+        (
+            "experiment sweep --knob vm.stat_interval=1,2 --measure wakup",
+            "'wakeup'",
+        ),
+    ] {
+        home.run(words.split(' ')).error(2, &[expected]);
+    }
+    let unnamed = home.run(["history", "nosuch"]);
+    unnamed.error(2, &["nosuch"]).hinted();
+    assert!(!unnamed.stderr.contains("--group"), "{}", unnamed.stderr);
+    home.run(["fleet", "measure", "-i", "hosts.ini"])
+        .error(2, &["the arguments of `punctual measure` are missing"])
+        .hinted();
+}
+
+#[test]
+fn to_list_runs_makes_no_store() {
+    let home = Home::new();
+    let none = home.dir().join("typo");
+    let answer = home.run(["runs", "list", "--home", none.to_str().unwrap()]);
+    assert!(answer.stderr.contains("No store is in"), "{answer:#?}");
+    assert!(!none.exists());
+}
+
+#[test]
 fn an_assessment_judges_requirements_under_each_condition() {
     let home = Home::new();
     let args = [
