@@ -116,6 +116,16 @@ fn an_interrupted_assessment_says_first_that_it_is_incomplete() {
 }
 
 #[test]
+fn on_a_narrow_terminal_the_bounds_of_all_conditions_are_left_out_together() {
+    let names = ["idle", "kernel", "bridgers"];
+    let conditions = names.map(|name| condition(name, 11, 40_000)).to_vec();
+    let text = written(&assess(conditions, &[Nanos::from_micros(100)], BURST, None));
+    let said = "A wider terminal also shows: Idle: at most, Kernel: at most, Bridgers: at most.";
+    assert!(words(&text).contains(said), "{text}");
+    assert!(words(&text).contains("Idle: missed"), "{text}");
+}
+
+#[test]
 fn safe_is_never_claimed() {
     let conditions = vec![condition("idle", 0, 10_000_000)];
     let text = written(&assess(conditions, &[Nanos::from_micros(100)], BURST, None));

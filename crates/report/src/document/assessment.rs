@@ -264,9 +264,10 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
     let mut missing = Missing::default();
     let mut heading = vec!["<Deadline".to_owned()];
     for condition in &assessment.conditions {
-        heading.push(format!("Missed, {}", condition.name));
-        heading.push("/of wake-ups".to_owned());
-        heading.push("?at most".to_owned());
+        let name = capital(&condition.name);
+        heading.push(format!("{name}: missed"));
+        heading.push("/wake-ups".to_owned());
+        heading.push(format!("?{name}: at most"));
     }
     heading.extend(["At most, worst", "<Class"].map(str::to_owned));
     let columns: Vec<&str> = heading.iter().map(String::as_str).collect();

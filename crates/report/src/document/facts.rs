@@ -4,7 +4,8 @@
 //! The run, its machine and its specification in words.
 
 use punctual_model::{
-    Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, Setup, TimerKind,
+    Clock, Ended, HostFacts, Instrument, Makes, Nanos, Origin, Pin, Policy, RunRecord, RunSpec,
+    Setup, TimerKind,
 };
 
 use super::guest;
@@ -225,7 +226,11 @@ pub(crate) fn spec(spec: &RunSpec) -> String {
 pub(crate) fn measured(run: &RunRecord) -> String {
     match (&run.spec, &run.setup, &run.origin) {
         (Some(spec), _, _) => self::spec(spec),
-        (_, Some(setup), _) => self::setup(setup),
+        (_, Some(setup), _) => {
+            let of = Instrument::of(&run.instrument);
+            let watches = of.is_some_and(|of| of.makes == Makes::Observations);
+            self::setup(setup, watches)
+        }
         (_, _, Some(origin)) => {
             let line = origin.command_line.as_deref().unwrap_or("unknown");
             clean(&format!("by {}, command line {line}", origin.tool)).into_owned()
@@ -234,13 +239,12 @@ pub(crate) fn measured(run: &RunRecord) -> String {
     }
 }
 
-/// Says how another instrument than `wakeup` measured.
-fn setup(setup: &Setup) -> String {
+/// Says how another instrument than `wakeup` measured. Where it `watches` others, policy and memory of our own threads
+/// would be read as theirs.
+fn setup(setup: &Setup, watches: bool) -> String {
     let cpus = setup.cpus.len();
-    let mut parts = vec![
-        format!("CPU{} {}", plural(cpus), setup.cpus),
-        one_policy(setup.priority),
-    ];
+    let mut parts = vec![format!("CPU{} {}", plural(cpus), setup.cpus)];
+    parts.extend((!watches).then(|| one_policy(setup.priority)));
     parts.extend(
         setup
             .options
@@ -249,7 +253,7 @@ fn setup(setup: &Setup) -> String {
     );
     parts.extend(setup.duration_ns.map(|ns| format!("for {}", span(ns))));
     parts.push(idle_bound(setup.dma_latency_ns));
-    parts.push(locked(setup.mlock).to_owned());
+    parts.extend((!watches).then(|| locked(setup.mlock).to_owned()));
     if !setup.loads.is_empty() {
         parts.push(format!("under load: {}", setup.loads.join(" ")));
     }

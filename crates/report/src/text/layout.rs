@@ -139,10 +139,19 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
         let Some((_, least)) = ranked.max_by_key(|(at, c)| (c.rank, *at)) else {
             break;
         };
-        // Those of one name are a figure of several groups: one alone would mislead.
-        let (rank, name) = (least.rank, least.name.clone());
-        columns.retain(|column| (column.rank, &column.name) != (rank, &name));
-        left_out.insert(0, name);
+        // Those of one name, or of one behind that of their group, are a figure of several groups: one alone
+        // would mislead.
+        let key = |column: &Laid| {
+            let figure = column.name.rsplit(": ").next();
+            (column.rank, figure.unwrap_or_default().to_owned())
+        };
+        let least = key(least);
+        let (gone, stay): (Vec<Laid>, Vec<Laid>) =
+            columns.into_iter().partition(|column| key(column) == least);
+        columns = stay;
+        let mut gone: Vec<String> = gone.into_iter().map(|column| column.name).collect();
+        gone.dedup();
+        left_out.splice(0..0, gone);
     }
     let apart = if needed(&columns, 2) <= most { 2 } else { 1 };
     while needed(&columns, apart) > most {
