@@ -1443,11 +1443,11 @@ _punctual() {
                     return 0
                     ;;
                 --measure)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "wakeup irq ipc pi release linpack memory io deadline tasks watch noise" -- "${cur}"))
                     return 0
                     ;;
                 --and)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "wakeup irq ipc pi release linpack memory io deadline tasks watch noise" -- "${cur}"))
                     return 0
                     ;;
                 --blocks)

@@ -732,11 +732,33 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l knob -d 'The knob and its values, such as sched_rt_runtime_us=100000..1000000:100000 or a list' -r
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l measure -d 'Instrument to measure with at each value' -r
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l and -d 'Another instrument (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l knob -d 'The knob and its values, such as kernel.sched_rt_runtime_us=100000..1000000:100000 or a list' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l measure -d 'Instrument to measure with at each value' -r -f -a "wakeup\t''
+irq\t''
+ipc\t''
+pi\t''
+release\t''
+linpack\t''
+memory\t''
+io\t''
+deadline\t''
+tasks\t''
+watch\t''
+noise\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l and -d 'Another instrument (can be repeated)' -r -f -a "wakeup\t''
+irq\t''
+ipc\t''
+pi\t''
+release\t''
+linpack\t''
+memory\t''
+io\t''
+deadline\t''
+tasks\t''
+watch\t''
+noise\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l blocks -d 'Passes over all values, each in its own order' -r
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s D -l duration -d 'How long each run measures' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s D -l duration -d 'How long each run measures, of instruments that measure for a time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l compare -d 'Figure to compare, such as p99 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F

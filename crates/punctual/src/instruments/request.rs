@@ -166,7 +166,7 @@ fn setup(common: &CommonArgs, asked: Request, cpus: &Cpus) -> Result<Setup, CliE
     let makes = Instrument::of(asked.instrument).map(|of| of.makes);
     if makes == Some(Makes::Rates) && !common.require.is_empty() {
         return Err(CliError::usage(format!(
-            "--require: {} measures no latencies",
+            "--require: judges samples of latencies, and {} keeps none",
             asked.instrument
         ))
         .hint(

@@ -151,7 +151,9 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
         let ends = effect.and_then(|effect| effect.interval);
         let [low, high] = range_ends(ends.as_ref(), by);
         let zero = |side: &GroupFigure| side.estimate == Some(0.0);
-        let never = zero(&result.baseline) && zero(&result.candidate);
+        let never = result.scale == ComparisonScale::Log
+            && zero(&result.baseline)
+            && zero(&result.candidate);
         let estimate = effect.filter(|_| !never);
         let estimate = estimate.map(|e| change(e.estimate / by, result.scale));
         table.rows.push(vec![
