@@ -54,7 +54,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     let counts = ENDS.iter().zip(summary.ends).filter(|(_, n)| *n > 0);
     let counts: Vec<String> = counts.map(|((_, name), n)| format!("{n} {name}")).collect();
     let state = match &summary.snapshot.finished {
-        Some(reason) => format!("over: {reason}"),
+        Some(reason) => format!("finished: {reason}"),
         None => format!("to continue: `punctual experiment resume {}`", plan.name),
     };
     format!(

@@ -83,7 +83,7 @@ fn a_known_tail_is_extrapolated_to_a_day_and_says_that_it_is_advice() {
     );
     // Further than a hundred times the run, and no further than it.
     for (horizon, why) in [
-        ("--horizon=30h", "more than 100"),
+        ("--horizon=30h", "the limit is 100 times"),
         ("--horizon=10m", "no further than the samples"),
     ] {
         let text = home.run([&made, "runs", "extrapolate", horizon]);

@@ -74,7 +74,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
 /// What was done, and how far it is.
 fn how(results: &ExperimentResults) -> Vec<(String, String)> {
     let state = match &results.finished {
-        Some(reason) => format!("over: {reason}"),
+        Some(reason) => format!("finished: {reason}"),
         None => "in progress: these are the results so far".to_owned(),
     };
     let mut facts = vec![(

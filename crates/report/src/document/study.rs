@@ -399,7 +399,7 @@ fn facts_of(part: &StudyPart) -> Vec<(&'static str, String)> {
             ),
         };
         let state = match &part.finished {
-            Some(reason) => format!("over: {reason}"),
+            Some(reason) => format!("finished: {reason}"),
             None => "in progress: these are the results so far".to_owned(),
         };
         let line = format!(
