@@ -123,6 +123,14 @@ fn text(sys: &SysRoot, name: &str) -> Option<String> {
     decoded(&bytes(sys, &variable(name))?)
 }
 
+/// Returns the texts of a variable that has several, each with a zero behind it.
+fn list(sys: &SysRoot, name: &str) -> Option<Vec<String>> {
+    let bytes = bytes(sys, &variable(name))?;
+    let texts = units(&bytes)?;
+    let texts = texts.split(|unit| *unit == 0);
+    Some(texts.map(String::from_utf16_lossy).collect())
+}
+
 fn bytes(sys: &SysRoot, path: &str) -> Option<Vec<u8>> {
     Some(sys.read_up_to(path, MOST).ok()?.0)
 }
@@ -135,15 +143,14 @@ pub(crate) fn encoded(text: &str) -> Vec<u8> {
 }
 
 fn decoded(bytes: &[u8]) -> Option<String> {
-    let value = bytes.get(ATTRIBUTES.len()..)?;
-    let units = value
-        .chunks_exact(2)
-        .filter_map(|pair| pair.try_into().ok());
-    let units: Vec<u16> = units
-        .map(u16::from_le_bytes)
-        .take_while(|unit| *unit != 0)
-        .collect();
-    String::from_utf16(&units).ok()
+    let units = units(bytes)?;
+    String::from_utf16(units.split(|unit| *unit == 0).next()?).ok()
+}
+
+fn units(bytes: &[u8]) -> Option<Vec<u16>> {
+    let pairs = bytes.get(ATTRIBUTES.len()..)?.chunks_exact(2);
+    let units = pairs.filter_map(|pair| pair.try_into().ok());
+    Some(units.map(u16::from_le_bytes).collect())
 }
 
 #[cfg(test)]

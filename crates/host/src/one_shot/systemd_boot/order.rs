@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use punctual_sys::SysRoot;
 
-use super::{PLACES, text};
+use super::{PLACES, list, text};
 use crate::profile::glob;
 
 /// The version from which the loader knows sort-keys.
@@ -23,10 +23,19 @@ struct Other {
     has_key: bool,
 }
 
+impl Other {
+    /// A unified kernel image: its os-release has an `ID`, which is its sort-key.
+    const fn unified(id: String) -> Self {
+        Self { id, has_key: true }
+    }
+}
+
 /// Whether the loader would start the new entry `name`, which has no sort-key, when none is chosen for one boot.
 pub(crate) fn becomes_default(sys: &SysRoot, name: &str) -> bool {
     let heeds_keys = heeds_keys(sys);
-    let others = others(sys);
+    let found = list(sys, "LoaderEntries");
+    let mut others = others(sys);
+    others.extend(found.iter().flatten().filter_map(|id| of_no_file(id)));
     let precedes = |other: &&Other| {
         heeds_keys && other.has_key || compare(&other.id, name) == Ordering::Greater
     };
@@ -39,7 +48,9 @@ pub(crate) fn becomes_default(sys: &SysRoot, name: &str) -> bool {
         if glob(&pattern, name) {
             return !matching().any(|other| precedes(&other));
         }
-        if matching().next().is_some() {
+        // A loader that does not say what it found may have found it where nothing is mounted.
+        let unseen = found.is_none() && !pattern.contains('*') && of_no_file(&pattern).is_some();
+        if unseen || matching().next().is_some() {
             return false;
         }
     }
@@ -79,13 +90,13 @@ fn defaults(sys: &SysRoot) -> Vec<String> {
         .collect()
 }
 
-/// Lists the entries that are not ours.
+/// Lists the entries of files that are not ours: what describes a kernel, and unified kernel images.
 fn others(sys: &SysRoot) -> Vec<Other> {
-    let directories = PLACES.iter().map(|place| format!("{place}/loader/entries"));
-    let entries = directories.flat_map(|directory| {
+    let described = PLACES.iter().flat_map(|place| {
+        let directory = format!("{place}/loader/entries");
         let names = sys.names(&directory).unwrap_or_default();
         names.into_iter().filter_map(move |name| {
-            let id = id(&name.to_ascii_lowercase())?;
+            let id = id(&name.to_ascii_lowercase(), ".conf")?;
             let text = sys.read(&format!("{directory}/{name}")).ok()?;
             let has_key = text
                 .lines()
@@ -93,12 +104,30 @@ fn others(sys: &SysRoot) -> Vec<Other> {
             Some(Other { id, has_key })
         })
     });
-    entries.collect()
+    let unified = PLACES.iter().flat_map(|place| {
+        let names = sys.names(&format!("{place}/EFI/Linux")).unwrap_or_default();
+        let ids = names
+            .into_iter()
+            .filter_map(|name| id(&name.to_ascii_lowercase(), ".efi"));
+        ids.map(Other::unified)
+    });
+    described.chain(unified).collect()
+}
+
+/// Returns the entry of an id that is not of a file in `loader/entries`.
+fn of_no_file(id: &str) -> Option<Other> {
+    let id = id.to_ascii_lowercase();
+    if id.ends_with(".efi") {
+        return Some(Other::unified(id));
+    }
+    // What the loader makes itself, such as `auto-windows`, comes after all that it sorts.
+    id.starts_with("auto-")
+        .then_some(Other { id, has_key: false })
 }
 
 /// Returns the id of an entry's file; none where it is ours, or no tries are left, which makes it the last one.
-fn id(name: &str) -> Option<String> {
-    let stem = name.strip_suffix(".conf")?;
+fn id(name: &str, ending: &str) -> Option<String> {
+    let stem = name.strip_suffix(ending)?;
     if stem.starts_with(['.']) || stem.starts_with("punctual") {
         return None;
     }
@@ -106,7 +135,7 @@ fn id(name: &str) -> Option<String> {
         // Boot counting: `+LEFT` or `+LEFT-DONE`.
         Some((stem, counter)) if counter.starts_with(|c: char| c.is_ascii_digit()) => {
             let left = counter.split('-').next()?.trim_start_matches('0');
-            (!left.is_empty()).then(|| format!("{stem}.conf"))
+            (!left.is_empty()).then(|| format!("{stem}{ending}"))
         }
         _ => Some(name.to_owned()),
     }
@@ -218,12 +247,13 @@ mod tests {
 
     #[test]
     fn an_entry_without_tries_left_is_no_default() {
-        assert_eq!(id("a+3-1.conf").unwrap(), "a.conf");
-        assert_eq!(id("a+0-3.conf"), None);
+        assert_eq!(id("a+3-1.conf", ".conf").unwrap(), "a.conf");
+        assert_eq!(id("a+0-3.conf", ".conf"), None);
         assert_eq!(
-            id("6.12-x86_64+debug.conf").unwrap(),
+            id("6.12-x86_64+debug.conf", ".conf").unwrap(),
             "6.12-x86_64+debug.conf"
         );
-        assert_eq!(id("punctual.conf"), None);
+        assert_eq!(id("punctual.conf", ".conf"), None);
+        assert_eq!(id("arch+3.efi", ".efi").unwrap(), "arch.efi");
     }
 }

@@ -112,3 +112,48 @@ fn a_candidate_that_would_become_the_default_is_refused() {
     bench.write(INFO, &encoded("systemd-boot 249"));
     assert!(refused(&bench));
 }
+
+#[test]
+fn a_default_may_be_a_unified_kernel_image_or_an_entry_that_the_loader_makes() {
+    let refused = |bench: &Bench| bench.refused().contains("make the candidate the default");
+    let encoded = super::systemd_boot::encoded;
+    let bench = systemd_boot();
+    for (configured, expected) in [
+        ("default arch-linux.efi", false),
+        ("default auto-windows", false),
+        ("default *.efi", true),
+        ("timeout 3", true),
+    ] {
+        bench.write(CONFIGURED, configured.as_bytes());
+        assert_eq!(refused(&bench), expected, "{configured}");
+    }
+    // A loader that says what it found has found no others.
+    let found = super::systemd_boot::variable("LoaderEntries");
+    bench.write(&found, &encoded("debian.conf\0arch-linux.efi\0auto-osx"));
+    for configured in ["default arch-*.efi", "timeout 3"] {
+        bench.write(CONFIGURED, configured.as_bytes());
+        assert!(!refused(&bench), "{configured}");
+    }
+    bench.write(&found, &encoded("debian.conf\0auto-osx"));
+    for (configured, expected) in [
+        ("default arch-linux.efi", true),
+        ("default auto-osx", false),
+        ("default auto-windows", true),
+    ] {
+        bench.write(CONFIGURED, configured.as_bytes());
+        assert_eq!(refused(&bench), expected, "{configured}");
+    }
+    // One that is there comes first by its sort-key, where the loader knows that, or as a configured default.
+    fs::remove_file(bench.sys.full(&found)).unwrap();
+    bench.write("efi/EFI/Linux/Arch-Linux+2-1.efi", b"MZ");
+    for (info, configured, expected) in [
+        ("systemd-boot 252.39", "timeout 3", false),
+        ("systemd-boot 252.39", "default gone.conf", false),
+        ("systemd-boot 249", "timeout 3", true),
+        ("systemd-boot 249", "default arch-*.efi", false),
+    ] {
+        bench.write(INFO, &encoded(info));
+        bench.write(CONFIGURED, configured.as_bytes());
+        assert_eq!(refused(&bench), expected, "{info}, {configured}");
+    }
+}
