@@ -97,9 +97,14 @@ fn drop_in(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
 
 fn entry(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) -> Option<()> {
     let release = survey.kernel_release.as_deref()?;
-    let (directory, text) = ENTRIES.iter().find_map(|directory| {
-        let mut texts = entries(sys, directory);
-        Some((*directory, texts.find(|text| starts(text, release))?))
+    let (directory, text) = [is_release, names_release].iter().find_map(|names| {
+        ENTRIES.iter().find_map(|directory| {
+            let mut texts = entries(sys, directory);
+            Some((
+                *directory,
+                texts.find(|text| starts(text, release, *names))?,
+            ))
+        })
     })?;
     plan.loader = Some(BootLoader::LoaderEntries);
     // The order of entries is not GRUB's.
@@ -134,21 +139,36 @@ fn entries(sys: &SysRoot, directory: &str) -> impl Iterator<Item = String> {
         .filter_map(move |name| content(sys, &format!("{directory}/{name}")))
 }
 
-/// Whether an entry starts the kernel `release`, and not one whose release begins or ends like it.
-fn starts(entry: &str, release: &str) -> bool {
+/// Whether an entry starts the kernel `release`: `names` says it of its version or of a part of its image's path.
+fn starts(entry: &str, release: &str, names: fn(&str, &str) -> bool) -> bool {
     entry.lines().any(|line| {
         let (key, value) = line
             .trim()
             .split_once(char::is_whitespace)
             .unwrap_or_default();
         match key {
-            "version" => value.trim() == release,
-            "linux" | "efi" => value
-                .trim()
-                .split('/')
-                .any(|part| part == release || part.strip_prefix("vmlinuz-") == Some(release)),
+            "version" => names(value.trim(), release),
+            "linux" | "efi" => value.trim().split('/').any(|part| names(part, release)),
             _ => false,
         }
+    })
+}
+
+/// Whether a text is a release or an image that is called after it, and no more.
+fn is_release(text: &str, release: &str) -> bool {
+    text.strip_prefix("vmlinuz-").unwrap_or(text) == release
+}
+
+/// Whether a release stands in a text, and not one that begins or ends like it:
+/// `HASH-linux-6.6.30-bzImage.efi`, `Generation 12 NixOS (Linux 6.6.30)`.
+fn names_release(text: &str, release: &str) -> bool {
+    text.match_indices(release).any(|(at, _)| {
+        let (before, rest) = text.split_at(at);
+        let after = rest.strip_prefix(release).unwrap_or_default();
+        let begins = !before.ends_with(|c: char| c.is_alphanumeric() || c == '.');
+        let image = after.strip_suffix(".efi").unwrap_or(after);
+        let ends = matches!(image, "" | "-bzImage" | "-Image") || after.starts_with([')', ' ']);
+        begins && ends
     })
 }
 

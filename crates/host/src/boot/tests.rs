@@ -301,6 +301,61 @@ fn the_entry_is_that_of_the_running_kernel_and_not_of_one_with_a_similar_release
 }
 
 #[test]
+fn the_entry_of_the_running_kernel_is_found_whatever_its_image_is_called() {
+    let nixos =
+        "title NixOS\nversion Generation 12 NixOS 24.05.1 (Linux 6.6.30), built on 2024-06-01";
+    let found = |entries: &[&str], release: &str| {
+        let paths = ["a", "b"].map(|name| format!("/boot/loader/entries/{name}.conf"));
+        let texts: Vec<String> = entries
+            .iter()
+            .enumerate()
+            .map(|(number, entry)| format!("{entry}\noptions of={number}"))
+            .collect();
+        let mut files = vec![
+            ("/proc/sys/kernel/osrelease", release),
+            ("/boot/loader/loader.conf", "default a.conf"),
+        ];
+        files.extend(
+            paths
+                .iter()
+                .map(String::as_str)
+                .zip(texts.iter().map(String::as_str)),
+        );
+        let plan = Bench::new(&files).plan();
+        let new = &plan.files.first()?.new;
+        (0..entries.len()).find(|number| new.contains(&format!("of={number}")))
+    };
+    for entry in [
+        nixos,
+        "linux /EFI/nixos/0a1b-linux-6.6.30-bzImage.efi",
+        "linux /EFI/nixos/0a1b-linux-6.6.30-Image.efi",
+        "linux /Image-6.6.30",
+        "linux /boot/vmlinux-6.6.30",
+        "linux /kernel-6.6.30",
+        "linux /bzImage-6.6.30",
+        "linux /vmlinuz-6.6.30.efi",
+        "efi /EFI/Linux/arch-6.6.30.efi",
+    ] {
+        assert_eq!(found(&[entry], "6.6.30"), Some(0), "{entry}");
+        for other in ["6.6.3", "6.6", "6.30", "6.6.30-rt30", "6.6.30+", "4.05.1"] {
+            assert_eq!(found(&[entry], other), None, "{entry}, {other}");
+        }
+    }
+    for entry in [
+        "linux /EFI/nixos/0a1b-linux-6.6.30-rt30-bzImage.efi",
+        "version NixOS (Linux 6.6.30-rt30)",
+        "linux /Image-6.6.30.1",
+        "linux /Image-6.6.30+",
+        "linux /Image-6.6.30a",
+        "linux /Image-16.6.30",
+    ] {
+        assert_eq!(found(&[entry], "6.6.30"), None, "{entry}");
+    }
+    let rescue = "linux /rescue-6.6.30";
+    assert_eq!(found(&[rescue, "linux /vmlinuz-6.6.30"], "6.6.30"), Some(1));
+}
+
+#[test]
 fn a_command_line_file_is_edited_with_a_copy() {
     let line = "console=tty1 isolcpus=1 root=PARTUUID=1 rootwait -- x";
     let bench = Bench::new(&[("/boot/firmware/cmdline.txt", line)]);
