@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use punctual_model::{TUNING_FORMAT, TuningAction, TuningReport};
 
-use super::{SessionError, Tuner, is_untouched};
+use super::{SessionError, Tuner, is_untouched, take_back};
 use crate::journal::{Found, Journal, JournalError, set_aside};
 use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
 
@@ -196,13 +196,28 @@ impl Tuner {
         unknown(&err, "record", &dir)
     }
 
-    /// Reverts where the journal here cannot be read, and no record knows its session: moves it out of the way.
+    /// Reverts where the journal here cannot be read, and no record knows its session: moves it out of the way, and
+    /// takes back what the record knows of another directory.
     pub(super) fn without_journal(
         &self,
         err: &JournalError,
     ) -> Result<Option<TuningReport>, SessionError> {
-        let dir = PrivateDir::open(&self.dir)?;
-        dir.map(|dir| unknown(err, "journal", &dir)).transpose()
+        let Some(dir) = PrivateDir::open(&self.dir)? else {
+            return Ok(None);
+        };
+        let unknown = unknown(err, "journal", &dir)?;
+        let Ok(Found::Session(journal)) = self.known() else {
+            return Ok(Some(unknown));
+        };
+        let mut report = take_back(*journal, &self.access(), &self.sys)?;
+        report.complete = false;
+        report.remarks.push(format!(
+            "{}: its changes are unknown, and only those of the session in the machine-wide record were taken back; \
+             the journal is kept as {}/journal.damaged; a reboot restores every setting",
+            whole(err),
+            dir.path().display()
+        ));
+        Ok(Some(report))
     }
 }
 

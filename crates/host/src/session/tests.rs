@@ -424,6 +424,27 @@ fn a_journal_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
 }
 
 #[test]
+fn a_damaged_journal_does_not_hide_the_session_of_another_directory() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    let other = bench.other();
+    let theirs = bench.dir.path().join("other");
+    bench.begin_in(&other).unwrap_err();
+    fs::write(theirs.join("journal"), "garbage\n").unwrap();
+    let report = other.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(!report.complete && bench.is_back(), "{report:#?}");
+    assert_eq!(report.session.unwrap().id, "id-1");
+    let said = report.remarks.join("\n");
+    assert!(said.contains("its changes are unknown"), "{said}");
+    assert!(!said.contains("nothing was written"), "{said}");
+    let aside = fs::read(theirs.join("journal.damaged")).unwrap();
+    assert_eq!(aside, b"garbage\n");
+    for tuner in [&bench.tuner, &other] {
+        assert!(matches!(tuner.left().unwrap(), Left::Nothing));
+    }
+}
+
+#[test]
 fn a_record_is_not_led_by_links_and_not_trusted_where_others_may_write() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     type Spoil = fn(&Bench, &Path);
