@@ -8,6 +8,8 @@
 
 use punctual_sys::SysRoot;
 
+use crate::machine::Config;
+
 /// The first version with `PREEMPT_LAZY`, of which the version line says `PREEMPT` as of the full model.
 const LAZY: (u32, u32) = (6, 13);
 
@@ -42,8 +44,10 @@ pub(crate) fn read(
     let model = if says("PREEMPT_DYNAMIC") || version.is_some_and(|v| v.contains("PREEMPT_DYNAMIC"))
     {
         dynamic(sys, cmdline)
-    } else if says("PREEMPT") && may_be_lazy(release) {
-        "full or lazy (PREEMPT in the version line)".to_owned()
+    } else if says("PREEMPT")
+        && let Some(release) = release.filter(|release| may_be_lazy(release))
+    {
+        full_or_lazy(sys, release).to_owned()
     } else if says("PREEMPT") {
         "full (PREEMPT in the version line)".to_owned()
     } else {
@@ -55,10 +59,19 @@ pub(crate) fn read(
     }
 }
 
-fn may_be_lazy(release: Option<&str>) -> bool {
-    let mut numbers = release.unwrap_or_default().split(['.', '-', '+']);
+fn may_be_lazy(release: &str) -> bool {
+    let mut numbers = release.split(['.', '-', '+']);
     let mut number = || numbers.next()?.parse::<u32>().ok();
     matches!((number(), number()), (Some(major), Some(minor)) if (major, minor) >= LAZY)
+}
+
+/// Says which of the two the kernel was built with, where its configuration can be read.
+fn full_or_lazy(sys: &SysRoot, release: &str) -> &'static str {
+    match Config::of_running(sys, release) {
+        Some(config) if config.has("PREEMPT_LAZY") => "lazy (its configuration)",
+        Some(config) if config.has("PREEMPT") => "full (its configuration)",
+        _ => "full or lazy (PREEMPT in the version line)",
+    }
 }
 
 fn dynamic(sys: &SysRoot, cmdline: Option<&str>) -> String {
@@ -113,6 +126,16 @@ mod tests {
         for release in ["6.13.0-rc1", "6.13.2-punctual-lazy", "7.0"] {
             let open = "full or lazy (PREEMPT in the version line)";
             assert_eq!(model(Some(release)), open);
+        }
+        std::fs::create_dir(dir.path().join("boot")).unwrap();
+        let config = dir.path().join("boot/config-6.13.0");
+        for (text, says) in [
+            ("CONFIG_PREEMPT_LAZY=y", "lazy (its configuration)"),
+            ("CONFIG_PREEMPT=y", "full (its configuration)"),
+            ("", "full or lazy (PREEMPT in the version line)"),
+        ] {
+            std::fs::write(&config, text).unwrap();
+            assert_eq!(model(Some("6.13.0")), says);
         }
     }
 

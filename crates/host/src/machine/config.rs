@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use punctual_sys::SysRoot;
+
 use super::{Reading, Unread};
 
 /// More than any configuration has: that of Debian's 6.12 has 290 KB.
@@ -95,6 +97,19 @@ impl Config {
         candidates.find_map(|(path, reading)| {
             let text = reading.as_ref().ok().filter(|_| is_config(path))?;
             Some(Self::parse(path, text))
+        })
+    }
+
+    /// Reads that of the running kernel, whose release is `release`.
+    pub(crate) fn of_running(sys: &SysRoot, release: &str) -> Option<Self> {
+        PLACES.iter().find_map(|place| {
+            let path = place.replace("{release}", release);
+            let (bytes, _) = sys.read_up_to(&path, LIMIT).ok()?;
+            let text = match path.ends_with(".gz") {
+                true => gunzip(&bytes).ok()?,
+                false => String::from_utf8_lossy(&bytes).into_owned(),
+            };
+            Some(Self::parse(&path, &text))
         })
     }
 
