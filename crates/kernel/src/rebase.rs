@@ -37,7 +37,7 @@ pub struct Order {
     pub base: Option<String>,
     /// The new branch.
     pub branch: String,
-    /// Directory of the worktree, which must not be there.
+    /// Directory of the worktree, which must not be there, or be empty.
     pub worktree: PathBuf,
 }
 
@@ -78,6 +78,9 @@ pub enum RebaseError {
     /// Something is where the worktree is to be.
     #[error("a worktree or file {} already exists", .0.display())]
     WorktreeThere(PathBuf),
+    /// git has a worktree there whose files are gone.
+    #[error("git still lists a worktree {}, whose files are gone", .0.display())]
+    WorktreeListed(PathBuf),
     /// None is under way.
     #[error("no rebase is in progress in {}", .0.display())]
     None(PathBuf),
@@ -121,7 +124,9 @@ struct Kept {
 /// Fails where one is under way, a name is not known or the new branch or the worktree is there, and when git fails.
 pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
     let git = Git::at(tree);
-    if let Some(kept) = read(&git)? {
+    if let Some(kept) = read(&git)?
+        && (in_progress(&git, &kept)?.is_some() || !is_complete(&git, &kept)?)
+    {
         return Err(RebaseError::UnderWay {
             vendor: kept.vendor,
             worktree: kept.worktree,
@@ -170,14 +175,18 @@ pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
             .map_err(PathError::at("find", &order.worktree))?,
         commits: count.parse().unwrap_or(0),
     };
-    if kept.worktree.exists() || is_listed(&git, &kept.worktree)? {
+    if is_taken(&kept.worktree) {
         return Err(RebaseError::WorktreeThere(kept.worktree));
+    }
+    if is_listed(&git, &kept.worktree)? {
+        return Err(RebaseError::WorktreeListed(kept.worktree));
     }
     // Before there is anything: whatever ends this program, `abort` finds what there is.
     write(&git, &kept)?;
     let begun = begin(&git, &kept, &vendor_id);
-    if begun.is_err() && !worktree(&git, &kept)?.is_some_and(|at| under_way(&at).unwrap_or(true)) {
-        remove(&git, &kept)?;
+    if begun.is_err() && in_progress(&git, &kept).is_ok_and(|worktree| worktree.is_none()) {
+        // Why it did not begin is what is said; what cannot be removed now, `abort` removes.
+        drop(remove(&git, &kept));
     }
     begun
 }
@@ -288,7 +297,9 @@ fn go(git: &Git, kept: &Kept, first: &[&str]) -> Result<RebaseReport, RebaseErro
                 // Nothing was begun, and nothing is to be gone on with.
                 return Err(crate::tool::failed_with(&command, &answer).into());
             }
-            break;
+            let mut report = complete(git, kept)?;
+            report.resolved_before = resolved;
+            return Ok(report);
         }
         let stuck = position(&worktree)? == before && args == ["rebase", "--continue"];
         if !unmerged(&worktree)?.is_empty() || stuck {
@@ -304,8 +315,6 @@ fn report(
     kept: &Kept,
     resolved_before: Vec<String>,
 ) -> Result<RebaseReport, RebaseError> {
-    let mut report = empty(git, kept);
-    report.resolved_before = resolved_before;
     let Some(worktree) = in_progress(git, kept)? else {
         if !is_complete(git, kept)? {
             return Err(RebaseError::GivenUp {
@@ -313,10 +322,10 @@ fn report(
                 worktree: kept.worktree.clone(),
             });
         }
-        report.done = kept.commits;
-        forget(git)?;
-        return Ok(report);
+        return complete(git, kept);
     };
+    let mut report = empty(git, kept);
+    report.resolved_before = resolved_before;
     report.state = RebaseState::Stopped;
     // The one that stopped it is not dealt with.
     report.done = position(&worktree)?.saturating_sub(1);
@@ -332,6 +341,13 @@ fn report(
             theirs: log.lines().map(described).collect(),
         });
     }
+    Ok(report)
+}
+
+fn complete(git: &Git, kept: &Kept) -> Result<RebaseReport, RebaseError> {
+    let mut report = empty(git, kept);
+    report.done = kept.commits;
+    forget(git)?;
     Ok(report)
 }
 
@@ -367,15 +383,25 @@ fn in_progress(git: &Git, kept: &Kept) -> Result<Option<Git>, RebaseError> {
     }
 }
 
-/// Whether the new branch is what the worktree has, on top of the branch that it was to be put on.
+/// Whether the new branch of a rebase that is not in progress has its result: git moves the branch at the end. What has
+/// become of the worktree since does not matter.
 fn is_complete(git: &Git, kept: &Kept) -> Result<bool, RebaseError> {
-    let Some(worktree) = worktree(git, kept)? else {
+    let branch = format!("refs/heads/{}", kept.branch);
+    let Some(tip) = git.commit(&branch)? else {
         return Ok(false);
     };
-    let branch = format!("refs/heads/{}", kept.branch);
-    let head = worktree.try_it(&["symbolic-ref", "--quiet", "HEAD"])?;
-    let on_top = git.try_it(&["merge-base", "--is-ancestor", &kept.onto_id, &branch])?;
-    Ok(head.text() == branch && on_top.status.success())
+    let on_top = git.try_it(&["merge-base", "--is-ancestor", &kept.onto_id, &tip])?;
+    // The vendor's work may be on top of the other branch already, and nothing was to be done.
+    let moved = kept.base == kept.onto_id || git.commit(&kept.vendor)?.as_ref() != Some(&tip);
+    Ok(on_top.status.success() && moved)
+}
+
+/// Whether something is there that git makes no worktree in: it takes an empty directory.
+fn is_taken(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.exists(),
+    }
 }
 
 /// Whether git knows a worktree there, even if its directory is gone.

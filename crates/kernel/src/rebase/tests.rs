@@ -269,6 +269,84 @@ fn what_was_given_up_behind_our_back_is_not_complete() {
 }
 
 #[test]
+fn a_finished_rebase_is_complete_whatever_became_of_its_worktree() {
+    for how in ["removed", "switched", "begun again"] {
+        let vendor = Vendor::new();
+        start(&vendor.tree(), &vendor.order()).unwrap();
+        vendor.resolve();
+        let worktree = Git::at(&vendor.worktree());
+        worktree.say(&["add", "sched.c"]).unwrap();
+        let go_on = ["-c", "core.editor=true", "rebase", "--continue"];
+        worktree.say(&go_on).unwrap();
+        let git = vendor.git();
+        let branch = git.commit("vendor-rt").unwrap();
+        let path = vendor.worktree().to_string_lossy().into_owned();
+        let report = match how {
+            "removed" => {
+                git.say(&["worktree", "remove", "--force", &path]).unwrap();
+                status(&vendor.tree())
+            }
+            "switched" => {
+                worktree.say(&["checkout", "--quiet", "rt"]).unwrap();
+                resume(&vendor.tree())
+            }
+            _ => start(
+                &vendor.tree(),
+                &Order {
+                    branch: "second".into(),
+                    worktree: vendor.dir.path().join("second"),
+                    ..vendor.order()
+                },
+            ),
+        };
+        assert_eq!(report.unwrap().state, RebaseState::Complete, "{how}");
+        assert_eq!(git.commit("vendor-rt").unwrap(), branch, "{how}");
+        let err = abort(&vendor.tree()).unwrap_err();
+        assert!(matches!(err, RebaseError::None(_)), "{how}: {err:?}");
+    }
+}
+
+#[test]
+fn what_is_on_top_already_is_complete() {
+    let vendor = Vendor::new();
+    for (base, branch) in [(None, "one"), (Some("vendor~2".to_owned()), "two")] {
+        let order = Order {
+            onto: "vendor~1".into(),
+            base,
+            branch: branch.into(),
+            worktree: vendor.dir.path().join(branch),
+            ..vendor.order()
+        };
+        let report = start(&vendor.tree(), &order).unwrap();
+        assert_eq!(report.state, RebaseState::Complete, "{branch}");
+        let git = vendor.git();
+        assert!(git.commit(branch).unwrap().is_some(), "{branch}");
+    }
+}
+
+#[test]
+fn the_worktree_may_be_an_empty_directory_that_git_does_not_list() {
+    let vendor = Vendor::new();
+    let git = vendor.git();
+    fs::create_dir(vendor.worktree()).unwrap();
+    let report = start(&vendor.tree(), &vendor.order()).unwrap();
+    assert_eq!(report.state, RebaseState::Stopped);
+    abort(&vendor.tree()).unwrap();
+    let path = vendor.worktree().to_string_lossy().into_owned();
+    git.say(&["worktree", "add", "--quiet", "--detach", &path])
+        .unwrap();
+    let err = start(&vendor.tree(), &vendor.order()).unwrap_err();
+    assert!(matches!(err, RebaseError::WorktreeThere(_)), "{err:?}");
+    fs::remove_dir_all(vendor.worktree()).unwrap();
+    let err = start(&vendor.tree(), &vendor.order()).unwrap_err();
+    assert!(matches!(err, RebaseError::WorktreeListed(_)), "{err:?}");
+    git.say(&["worktree", "prune"]).unwrap();
+    fs::write(vendor.worktree(), "file").unwrap();
+    let err = start(&vendor.tree(), &vendor.order()).unwrap_err();
+    assert!(matches!(err, RebaseError::WorktreeThere(_)), "{err:?}");
+}
+
+#[test]
 fn what_is_gone_already_does_not_keep_it_from_being_given_up() {
     let vendor = Vendor::new();
     start(&vendor.tree(), &vendor.order()).unwrap();

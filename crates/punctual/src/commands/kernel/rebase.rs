@@ -36,6 +36,9 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, 
             }
             RebaseError::BranchThere(_) => Some("give the new one a different name with --branch"),
             RebaseError::WorktreeThere(_) => Some("give another directory with --worktree"),
+            RebaseError::WorktreeListed(_) => Some(
+                "`git worktree prune` in the repository forgets it; or give another directory with --worktree",
+            ),
             RebaseError::GivenUp { .. } => {
                 Some("--abort removes what is left of it; then begin again")
             }
