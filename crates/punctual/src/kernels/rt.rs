@@ -8,6 +8,8 @@ mod order;
 mod steps;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
@@ -36,6 +38,8 @@ struct Run<'a> {
     version: Version,
     stop: StopRequest,
     flow: RtFlow,
+    /// Whether the flow had fetched its source itself when it was gone on with.
+    fetched_source: bool,
 }
 
 /// Does the steps up to `last` that are not done yet. Each one says what it did.
@@ -74,27 +78,29 @@ pub(crate) fn carried_out(
     let stock = kernel_store::open(home)?;
     let known = stock.flow(&name);
     let known = known.map_err(|err| failed(&format!("read what {name} has done"), err))?;
+    let flow = match known {
+        Some(flow) => same(flow, &asked)?,
+        None => RtFlow {
+            format: KERNEL_RT_FORMAT.to_owned(),
+            name,
+            asked,
+            steps: Vec::new(),
+            experiment: None,
+            boot: None,
+            test: None,
+        },
+    };
     let mut run = Run {
         home,
         stock,
         order,
         version,
         stop,
-        flow: match known {
-            Some(flow) => same(flow, &asked)?,
-            None => RtFlow {
-                format: KERNEL_RT_FORMAT.to_owned(),
-                name,
-                asked,
-                steps: Vec::new(),
-                experiment: None,
-                boot: None,
-                test: None,
-            },
-        },
+        fetched_source: steps::has_fetched(&flow),
+        flow,
     };
     run.needs_patch_before_fetching()?;
-    run.has_same_files(order.files()?)?;
+    run.has_same_files()?;
     let steps = RtStepKind::ALL.iter().copied();
     let steps: Vec<RtStepKind> = steps.filter(|step| *step <= last).collect();
     for (number, step) in (1..).zip(&steps) {
@@ -184,13 +190,18 @@ impl Run<'_> {
     }
 
     /// Refuses files that changed after they were used; before that, they may be mended.
-    fn has_same_files(&mut self, files: Vec<(&'static str, String)>) -> Result<(), CliError> {
+    fn has_same_files(&mut self) -> Result<(), CliError> {
         let before = self.flow.asked.clone();
-        for (option, sha256) in files {
+        for (option, files) in self.order.files() {
             let used = match option {
                 "patch" => self.is_patched(),
                 _ => self.flow.done(RtStepKind::Stock).is_some(),
             };
+            if used && files.iter().any(|path| is_gone(path)) {
+                // A step that needs it again says so.
+                continue;
+            }
+            let sha256 = order::sha256(option, &files)?;
             let name = format!("{option}{SHA256}");
             match before.get(&name) {
                 Some(known) if used && *known != sha256 => {
@@ -284,6 +295,10 @@ impl Run<'_> {
             _ => KernelModel::Voluntary,
         }
     }
+}
+
+fn is_gone(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|err| err.kind() == io::ErrorKind::NotFound)
 }
 
 fn seconds(ms: u64) -> String {

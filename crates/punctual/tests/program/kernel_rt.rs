@@ -259,6 +259,11 @@ fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
         )
         .hinted();
     fs::write(series.join("0001-two.patch"), PATCH).unwrap();
+    // What was used may be gone since.
+    fs::rename(&series, home.dir().join("aside")).unwrap();
+    let gone = run(&[]);
+    assert_eq!(gone.stdout.matches("already done").count(), 5, "{gone:#?}");
+    fs::rename(home.dir().join("aside"), &series).unwrap();
     // Another flow under the same name is not gone on with.
     run(&["--seeds=3"])
         .error(2, &["--seeds: rt-6.1 was begun with `5`, not `3`"])
@@ -267,6 +272,28 @@ fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
     // All of a name goes together.
     home.run(["kernel", "rm", "rt-6.1"]).fine();
     assert!(!kernels.join("flows/rt-6.1").exists());
+}
+
+#[test]
+fn a_patched_source_of_the_users_is_not_replaced() {
+    let home = Home::aside();
+    let tree = tree(&home, 1);
+    let patch = home.dir().join("rt.patch");
+    fs::write(&patch, PATCH).unwrap();
+    let (tree, patch) = (tree.to_str().unwrap(), patch.to_str().unwrap());
+    home.run(["kernel", "fetch", tree, "--name=board"]).fine();
+    home.run(["kernel", "patch", "board", patch]).fine();
+    let patched = home.run(["kernel", "list", "--json"]).fine().json();
+    for (name, source) in [("board", "board"), ("board", tree), ("other", "board")] {
+        let name = format!("--name={name}");
+        let rest = ["--source", source, "--patch", patch, "--anyway"];
+        let words = ["kernel", "rt", "6.1", &name];
+        home.run(words.iter().chain(&rest))
+            .error(2, &["--patch: source board has the patches already"])
+            .hinted();
+        let now = home.run(["kernel", "list", "--json"]).fine().json();
+        assert_eq!(now["sources"], patched["sources"], "{name} {source}");
+    }
 }
 
 #[test]

@@ -154,30 +154,36 @@ impl Order {
             .into_map()
     }
 
-    /// SHA-256 of the files that it is made of, by option.
-    pub(super) fn files(&self) -> Result<Vec<(&'static str, String)>, CliError> {
-        let mut files = Vec::new();
-        if let Base::File(path) = &self.wish.base {
-            files.push(("base", sha256(path)?));
-        }
-        let fragments = self.wish.files.iter().map(|path| sha256(path));
-        let fragments = fragments.collect::<Result<Vec<_>, _>>()?;
-        if !fragments.is_empty() {
-            files.push(("fragment", fragments.join(" ")));
-        }
-        if let Some(path) = &self.patch {
-            let what = || format!("read the series {}", path.display());
-            let scratch = tempfile::tempdir().map_err(|err| failed(&what(), err))?;
-            let series = Series::read(path, scratch.path(), &|| false);
-            let series = series.map_err(|err| failed(&what(), err))?;
-            files.push(("patch", series.sha256()));
-        }
-        Ok(files)
+    /// The files that it is made of, by option.
+    pub(super) fn files(&self) -> Vec<(&'static str, Vec<&Path>)> {
+        let base = match &self.wish.base {
+            Base::File(path) => Some(path.as_path()),
+            _ => None,
+        };
+        let fragments = self.wish.files.iter().map(|path| path.as_path());
+        let mut files = vec![
+            ("base", base.into_iter().collect()),
+            ("fragment", fragments.collect::<Vec<_>>()),
+            ("patch", self.patch.as_deref().into_iter().collect()),
+        ];
+        files.retain(|(_, files)| !files.is_empty());
+        files
     }
 }
 
-fn sha256(path: &Path) -> Result<String, CliError> {
-    source::sha256(path).map_err(|err| failed(&format!("read {}", path.display()), err))
+/// SHA-256 of the files of an option.
+pub(super) fn sha256(option: &str, files: &[&Path]) -> Result<String, CliError> {
+    let of_file = |path: &Path| {
+        if option == "patch" {
+            let what = || format!("read the series {}", path.display());
+            let scratch = tempfile::tempdir().map_err(|err| failed(&what(), err))?;
+            let series = Series::read(path, scratch.path(), &|| false);
+            return Ok(series.map_err(|err| failed(&what(), err))?.sha256());
+        }
+        source::sha256(path).map_err(|err| failed(&format!("read {}", path.display()), err))
+    };
+    let each = files.iter().map(|path| of_file(path));
+    Ok(each.collect::<Result<Vec<_>, CliError>>()?.join(" "))
 }
 
 #[cfg(test)]

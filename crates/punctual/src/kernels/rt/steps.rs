@@ -3,7 +3,7 @@
 
 //! What each step does, with the functions of what does the same alone.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Machine;
@@ -13,7 +13,8 @@ use punctual_kernel::latency_test::{Baseline, Common, Row};
 use punctual_kernel::patch::Limits;
 use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
 use punctual_model::{
-    BandVerdict, Check, KernelModel, KernelSource, Nanos, PatchOutcome, PatchResult, RtStepKind,
+    AppliedSeries, BandVerdict, Check, KernelModel, KernelSource, Nanos, PatchOutcome, PatchResult,
+    RtFlow, RtStepKind,
 };
 use punctual_sys::SysRoot;
 
@@ -32,6 +33,15 @@ pub(super) fn common() -> Common {
         append: Vec::new(),
         time_limit: BOOT_LIMIT,
     }
+}
+
+/// How what a flow did begins where it fetched its source and did not find it in the store.
+const FETCHED: &str = "fetched ";
+
+/// Whether a flow fetched its source itself.
+pub(super) fn has_fetched(flow: &RtFlow) -> bool {
+    let done = flow.done(RtStepKind::Source);
+    done.is_some_and(|done| done.did.starts_with(FETCHED))
 }
 
 /// Returns both kernels, the stock one first, with its model.
@@ -69,14 +79,16 @@ impl Run<'_> {
 
     /// Whether the flow's own source has the series that was ordered.
     pub(super) fn is_patched(&self) -> bool {
-        let Some(series) = &self.order.patch else {
-            return false;
-        };
         let known = self.stock.source(&self.source_name());
-        known.is_ok_and(|known| {
-            let mut patches = known.patches.iter();
-            patches.any(|done| Path::new(&done.series) == series)
-        })
+        known.is_ok_and(|known| self.has_series(&known))
+    }
+
+    fn has_series(&self, source: &KernelSource) -> bool {
+        source.patches.iter().any(|done| self.is_ordered(done))
+    }
+
+    fn is_ordered(&self, done: &AppliedSeries) -> bool {
+        self.order.patch.as_deref() == Some(Path::new(&done.series))
     }
 
     /// Whether it has that before the stock kernel is built.
@@ -141,13 +153,13 @@ impl Run<'_> {
 
     fn fetch(&self) -> Result<String, CliError> {
         let name = self.source_name();
-        if self.is_patched_too_early() {
-            let removed = self.stock.remove(StoredKind::Source, &name);
-            removed.map_err(|err| failed(&format!("remove the source {name}"), err))?;
-        }
-        if let Ok(known) = self.stock.source(&name) {
+        let known = self.stock.source(&name).ok();
+        let too_early = self.is_patched_too_early();
+        if let Some(known) = &known
+            && !too_early
+        {
             // Named, or fetched before this program was stopped.
-            self.has_checksum(&known)?;
+            self.has_checksum(known)?;
             let found = self.find()?;
             self.is_of_version(&found.tree.version)?;
             return Ok(format!(
@@ -155,9 +167,19 @@ impl Run<'_> {
                 found.tree.version
             ));
         }
+        if let Some(known) = &known {
+            let only_ordered = known.patches.iter().all(|done| self.is_ordered(done));
+            if !(self.fetched_source && only_ordered) {
+                return Err(self.cannot_unpatch(&name));
+            }
+        }
         let default = || format!("linux-source-{}", self.order.version);
         let word = self.order.source.clone().unwrap_or_else(default);
         let wanted = self.wanted(&word)?;
+        if known.is_some() {
+            let removed = self.stock.remove(StoredKind::Source, &name);
+            removed.map_err(|err| failed(&format!("remove the source {name}"), err))?;
+        }
         let (named, sha256) = (Some(name.clone()), self.order.sha256.clone());
         let what = (word.as_str(), &wanted);
         match kernel_store::fetched(&self.stock, what, named, sha256, &self.stop)? {
@@ -168,7 +190,7 @@ impl Run<'_> {
                     return Err(err);
                 }
                 Ok(format!(
-                    "fetched Linux {} from {} as {name}",
+                    "{FETCHED}Linux {} from {} as {name}",
                     source.version, source.from
                 ))
             }
@@ -180,6 +202,17 @@ impl Run<'_> {
                 )))
             }
         }
+    }
+
+    /// Refuses a source whose patches cannot be taken out by fetching it again: it may have work of the user's.
+    fn cannot_unpatch(&self, name: &str) -> CliError {
+        let flow = &self.flow.name;
+        CliError::usage(format!(
+            "--patch: source {name} has the patches already, and {flow} builds the stock kernel without them"
+        ))
+        .hint(format!(
+            "name a source without them with --source, and give a --name other than {name}"
+        ))
     }
 
     /// Refuses a source of the store that does not have the checksum that was given.
@@ -204,13 +237,12 @@ impl Run<'_> {
     /// Returns what is to be fetched. What is patched is a copy: a directory of the user's, or another source of the store,
     /// stays as it is.
     fn wanted(&self, word: &str) -> Result<WantedSource, CliError> {
-        let known = self
-            .stock
-            .source(word)
-            .map(|source| PathBuf::from(source.tree));
-        let wanted = match known {
-            Ok(tree) => WantedSource::Directory(tree),
-            Err(_) => kernel_store::wanted(word)?,
+        // What has the flow's own name is what is to be fetched anew.
+        let other = (word != self.source_name()).then(|| self.stock.source(word));
+        let wanted = match other {
+            Some(Ok(known)) if self.has_series(&known) => return Err(self.cannot_unpatch(word)),
+            Some(Ok(known)) => WantedSource::Directory(known.tree.into()),
+            _ => kernel_store::wanted(word)?,
         };
         let (WantedSource::Directory(tree), true) = (&wanted, self.order.patch.is_some()) else {
             return Ok(wanted);
