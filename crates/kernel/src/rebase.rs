@@ -37,7 +37,7 @@ pub struct Order {
     pub base: Option<String>,
     /// The new branch.
     pub branch: String,
-    /// Directory of the worktree, which must not be there, or be empty.
+    /// Directory of the worktree, which must be empty if it is there.
     pub worktree: PathBuf,
 }
 

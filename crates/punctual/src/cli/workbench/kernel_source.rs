@@ -282,7 +282,7 @@ pub struct KernelRebaseArgs {
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
 
-    /// Directory of the worktree, which must not exist [default: next to the kernels in the store]
+    /// Directory of the worktree, which must be empty if it exists [default: next to the kernels in the store]
     #[arg(long, value_name = "DIR", value_parser = path())]
     pub worktree: Option<PathBuf>,
 
