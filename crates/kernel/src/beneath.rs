@@ -46,7 +46,7 @@ impl Beneath {
             .and_then(|(above, name)| above.stat(name));
         match found {
             Ok(stat) => Ok(Some(stat)),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) if is_nothing(&err) => Ok(None),
             Err(err) => Err(err),
         }
     }
@@ -58,7 +58,7 @@ impl Beneath {
             .and_then(|(above, name)| above.file(name));
         match found {
             Ok(file) => Ok(Some(file)),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) if is_nothing(&err) => Ok(None),
             Err(err) => Err(err),
         }
     }
@@ -107,6 +107,15 @@ impl Beneath {
         above.remove_file(name)
     }
 
+    /// Removes a directory with all that is in it.
+    pub(crate) fn remove_tree(&mut self, path: &Path) -> io::Result<()> {
+        let (above, name) = self.walk(path, Missing::Refuse)?;
+        let removed = above.remove_tree(name);
+        // It may be what was removed.
+        self.last = None;
+        removed
+    }
+
     /// Walks to the directory of `path`, and returns it with the last part.
     fn walk(&mut self, path: &Path, missing: Missing) -> io::Result<(&Dir, OsString)> {
         let outside = || io::Error::other("its path leads out of the tree");
@@ -148,7 +157,10 @@ fn descend(root: &Dir, names: &[&OsStr], missing: Missing) -> io::Result<Dir> {
                     Ok(stat) if is(&stat, FileType::Symlink) => {
                         "is a symbolic link, which may lead outside"
                     }
-                    Ok(stat) if !is(&stat, FileType::Directory) => "is not a directory",
+                    Ok(stat) if !is(&stat, FileType::Directory) => {
+                        let what = format!("{} is not a directory", name.display());
+                        return Err(io::Error::new(io::ErrorKind::NotADirectory, what));
+                    }
                     _ => return Err(err),
                 };
                 return Err(io::Error::other(format!("{} {what}", name.display())));
@@ -156,6 +168,14 @@ fn descend(root: &Dir, names: &[&OsStr], missing: Missing) -> io::Result<Dir> {
         };
     }
     Ok(at)
+}
+
+/// Whether there is nothing at a path: below a file there is nothing either.
+fn is_nothing(err: &io::Error) -> bool {
+    matches!(
+        err.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// Whether it is of this kind.

@@ -230,21 +230,38 @@ impl Attempt<'_> {
     fn keep(&self, trial: &Path) -> Result<(), PatchError> {
         let files = self.patch.files();
         only(trial, trial, &files)?;
+        // All first: a file may become a directory of others, or the reverse.
+        for file in &files {
+            let to = self.copy.join(file);
+            if is_file(&to) {
+                fs::remove_file(&to).map_err(PathError::at("replace", &to))?;
+                remove_empty_above(&to, self.copy);
+            }
+        }
         for file in &files {
             let (from, to) = (trial.join(file), self.copy.join(file));
-            match fs::remove_file(&to) {
-                Err(err) if err.kind() != io::ErrorKind::NotFound => {
-                    return Err(PathError::new("replace", &to, err).into());
-                }
-                _ => {}
-            }
-            if fs::symlink_metadata(&from).is_ok() {
+            if is_file(&from) {
                 above(&to)?;
                 fs::rename(&from, &to).map_err(PathError::at("move", &from))?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether something is there that is no directory.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir())
+}
+
+/// Removes the directories below `root` that a removed file leaves empty.
+fn remove_empty_above(file: &Path, root: &Path) {
+    let mut above = file.ancestors().skip(1).take_while(|above| *above != root);
+    // The first that is not empty ends it.
+    while above
+        .next()
+        .is_some_and(|above| fs::remove_dir(above).is_ok())
+    {}
 }
 
 /// Reads what patch(1) says of hunks that fail: `patching file F`, then `Hunk #2 FAILED at 30.`
@@ -419,6 +436,23 @@ mod tests {
         assert_eq!(report.result, PatchedTree::Patched, "{report:?}");
         let expected = [("f", BASE.replace('2', "zwei")), ("new", "new\n".into())];
         assert_eq!(place.content(), expected.map(|(n, t)| (n.to_owned(), t)));
+    }
+
+    #[test]
+    fn a_file_may_become_a_directory_and_a_file_again() {
+        let all = [
+            ("1.patch", "--- a/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n"),
+            ("2.patch", "--- /dev/null\n+++ b/g/a/b\n@@ -0,0 +1 @@\n+b\n"),
+            ("3.patch", "--- a/g/a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"),
+            ("4.patch", "--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+again\n"),
+        ];
+        for (patches, file, text) in [(&all[..2], "g/a/b", "b\n"), (&all[..], "g", "again\n")] {
+            let place = Place::new(patches);
+            let report = place.apply(Limits::default());
+            assert_eq!(report.result, PatchedTree::Patched, "{report:?}");
+            let found = fs::read(place.tree().join(file)).unwrap();
+            assert_eq!(found, text.as_bytes());
+        }
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 
 use punctual_sys::PathError;
 
 use super::PatchError;
-use crate::beneath::{Beneath, own_as};
+use crate::beneath::{Beneath, is, own_as};
 
 /// A file that is replaced, made or removed.
 #[derive(Debug)]
@@ -52,8 +52,13 @@ pub(crate) fn swap(
     };
     let mut from = Beneath::open(changed).map_err(PathError::at("open", changed))?;
     let mut done: Vec<Moved> = Vec::new();
-    for file in files {
-        match places.one(&mut from, Path::new(&file)) {
+    // What goes, goes first: a file may become a directory of others.
+    let (stays, goes): (Vec<String>, Vec<String>) = files.into_iter().partition(|file| {
+        let found = from.look(Path::new(file));
+        !matches!(found, Ok(None)) && !is_directory(&found)
+    });
+    for file in goes.iter().chain(&stays) {
+        match places.one(&mut from, Path::new(file)) {
             Ok(moved) => done.extend(moved),
             Err(err) => {
                 places.back(done)?;
@@ -67,7 +72,10 @@ pub(crate) fn swap(
 impl Places<'_> {
     fn one(&mut self, changed: &mut Beneath, file: &Path) -> Result<Option<Moved>, PatchError> {
         let full = self.tree.join(file);
-        let new = content(changed, file).map_err(PathError::at("put in", &full))?;
+        let new = match is_directory(&changed.look(file)) {
+            true => None,
+            false => content(changed, file).map_err(PathError::at("put in", &full))?,
+        };
         let old = content(self.beneath, file).map_err(PathError::at("replace", &full))?;
         let same = match (&new, &old) {
             (None, None) => true,
@@ -107,6 +115,10 @@ impl Places<'_> {
 
     fn back(&mut self, done: Vec<Moved>) -> Result<(), PatchError> {
         for Moved { file, old } in done.into_iter().rev() {
+            if old.is_some() && is_directory(&self.beneath.look(&file)) {
+                // It was a file, so the directory was made here. What hinders this, hinders the file too.
+                drop(self.beneath.remove_tree(&file));
+            }
             let result = match &old {
                 None => self.beneath.remove(&file),
                 Some(stat) => match content(&mut self.keep, &file) {
@@ -127,6 +139,10 @@ impl Places<'_> {
         }
         Ok(())
     }
+}
+
+fn is_directory(found: &io::Result<Option<Stat>>) -> bool {
+    matches!(found, Ok(Some(stat)) if is(stat, FileType::Directory))
 }
 
 /// Replaces a file atomically. The new file gets the owner and mode of `like`.
@@ -188,7 +204,9 @@ mod tests {
         for (name, text) in [
             ("tree/a", "old"),
             ("tree/gone", "was"),
+            ("tree/into", "file"),
             ("new/a", "new"),
+            ("new/into/b/c", "new"),
             ("new/made", "new"),
             ("new/z", "new"),
         ] {
@@ -197,8 +215,8 @@ mod tests {
         }
         // What is to be replaced is a directory: that fails for root too.
         fs::create_dir_all(at("tree/z")).unwrap();
-        let files = ["a", "gone", "made", "z"].map(str::to_owned);
-        let put_in = |files: [String; 4]| {
+        let files = ["a", "gone", "into", "into/b/c", "made", "z"].map(str::to_owned);
+        let put_in = |files: [String; 6]| {
             let tree = at("tree");
             let mut beneath = Beneath::open(&tree).unwrap();
             swap((&tree, &mut beneath), &at("new"), &at("kept"), files)
@@ -216,9 +234,11 @@ mod tests {
         );
         assert_eq!(fs::read(at("tree/a")).unwrap(), b"old");
         assert_eq!(fs::read(at("tree/gone")).unwrap(), b"was");
+        assert_eq!(fs::read(at("tree/into")).unwrap(), b"file");
         assert!(!at("tree/made").exists());
         fs::remove_dir(at("tree/z")).unwrap();
-        assert_eq!(put_in(files).unwrap(), 4);
+        assert_eq!(put_in(files).unwrap(), 6);
+        assert_eq!(fs::read(at("tree/into/b/c")).unwrap(), b"new");
         assert!(!at("tree/gone").exists());
         assert_eq!(fs::read(at("tree/z")).unwrap(), b"new");
     }
