@@ -1181,7 +1181,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l onto -d 'The branch to rebase it onto' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l base -d 'Where the vendor\'s work starts [default: where the two branches diverge]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l branch -d 'Name of the new branch [default: punctual/VENDOR]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l worktree -d 'Directory of the worktree, which must not exist [default: next to the kernels in the store]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l worktree -d 'Directory of the worktree, which must be empty if it exists [default: next to the kernels in the store]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l continue -d 'Continue after resolving conflicts in the worktree'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l abort -d 'Give up: remove the worktree and the new branch'

@@ -206,7 +206,7 @@ mod tests {
         }
         assert!("more".parse::<Model>().is_err());
         assert_eq!(Model::check(["quiet preempt=full", "x=preempt=y"]), Ok(()));
-        let err = Model::check(["quiet", "x preempt=ful"]).unwrap_err();
-        assert!(err.to_string().starts_with("`ful` is not"), "{err}");
+        let err = Model::check(["quiet", "x preempt=fullest"]).unwrap_err();
+        assert!(err.to_string().starts_with("`fullest` is not"), "{err}");
     }
 }
