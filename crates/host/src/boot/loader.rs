@@ -97,15 +97,22 @@ fn drop_in(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
 
 fn entry(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) -> Option<()> {
     let release = survey.kernel_release.as_deref()?;
-    let (directory, text) = [is_release, names_release].iter().find_map(|names| {
+    let all = [is_release, names_release].iter().find_map(|names| {
         ENTRIES.iter().find_map(|directory| {
-            let mut texts = entries(sys, directory);
-            Some((
-                *directory,
-                texts.find(|text| starts(text, release, *names))?,
-            ))
+            let texts = entries(sys, directory).filter(|text| starts(text, release, *names));
+            let texts: Vec<String> = texts.collect();
+            (!texts.is_empty()).then_some((*directory, texts))
         })
-    })?;
+    });
+    let (directory, texts) = all?;
+    let Some(text) = running(texts, survey.cmdline.as_deref()) else {
+        plan.loader = Some(BootLoader::LoaderEntries);
+        plan.warnings.push(format!(
+            "nothing would be written: several boot loader entries start {release}, with other arguments each, and none is seen to be the \
+             running one by /proc/cmdline"
+        ));
+        return Some(());
+    };
     plan.loader = Some(BootLoader::LoaderEntries);
     // The order of entries is not GRUB's.
     let heeds_order = systemd_boot::started_machine(sys) || !sys.exists("/etc/default/grub");
@@ -130,6 +137,34 @@ fn entry(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) -> Option<()> {
     Some(())
 }
 
+/// Returns the entry that was started, of those of one kernel: a distribution may keep several systems with it, told apart by their
+/// arguments (`init=` of NixOS).
+fn running(mut texts: Vec<String>, cmdline: Option<&str>) -> Option<String> {
+    let options = |text: &String| -> Vec<String> {
+        let lines = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("options"));
+        lines
+            .flat_map(str::split_whitespace)
+            .map(str::to_owned)
+            .collect()
+    };
+    if let [first, rest @ ..] = texts.as_slice()
+        && rest.iter().any(|text| options(text) != options(first))
+    {
+        let given: Vec<&str> = cmdline?.split_whitespace().collect();
+        texts.retain(|text| {
+            let own = options(text);
+            own.iter().all(|word| given.contains(&word.as_str()))
+        });
+        let all: std::collections::BTreeSet<_> = texts.iter().map(options).collect();
+        if all.len() > 1 {
+            return None;
+        }
+    }
+    texts.into_iter().next()
+}
+
 /// Reads the entries of a directory that are not ours.
 fn entries(sys: &SysRoot, directory: &str) -> impl Iterator<Item = String> {
     let names = sys.names(directory).unwrap_or_default();
@@ -139,8 +174,18 @@ fn entries(sys: &SysRoot, directory: &str) -> impl Iterator<Item = String> {
         .filter_map(move |name| content(sys, &format!("{directory}/{name}")))
 }
 
-/// Whether an entry starts the kernel `release`: `names` says it of its version or of a part of its image's path.
+/// Whether an entry starts the kernel `release`: `names` says it of its version or of a part of its image's path. A unified image
+/// without options has them in itself, where nothing can be added.
 fn starts(entry: &str, release: &str, names: fn(&str, &str) -> bool) -> bool {
+    let has = |key: &str| {
+        let mut keys = entry
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        keys.any(|of| of == key)
+    };
+    if has("efi") && !has("options") {
+        return false;
+    }
     entry.lines().any(|line| {
         let (key, value) = line
             .trim()

@@ -309,7 +309,10 @@ fn the_entry_of_the_running_kernel_is_found_whatever_its_image_is_called() {
         let texts: Vec<String> = entries
             .iter()
             .enumerate()
-            .map(|(number, entry)| format!("{entry}\noptions of={number}"))
+            .map(|(number, entry)| match entry.strip_suffix("# ") {
+                Some(bare) => bare.to_owned(),
+                None => format!("{entry}\noptions of={number}"),
+            })
             .collect();
         let mut files = vec![
             ("/proc/sys/kernel/osrelease", release),
@@ -351,8 +354,47 @@ fn the_entry_of_the_running_kernel_is_found_whatever_its_image_is_called() {
     ] {
         assert_eq!(found(&[entry], "6.6.30"), None, "{entry}");
     }
+    // What it is started with is in the image.
+    let unified = "efi /EFI/Linux/arch-6.6.30.efi\n# ";
+    assert_eq!(found(&[unified], "6.6.30"), None);
     let rescue = "linux /rescue-6.6.30";
     assert_eq!(found(&[rescue, "linux /vmlinuz-6.6.30"], "6.6.30"), Some(1));
+}
+
+#[test]
+fn of_several_systems_with_one_kernel_the_one_that_runs_is_copied() {
+    let of = |number: u32, more: &str| {
+        format!(
+            "title NixOS\nversion Generation {number} NixOS (Linux 6.6.30)\nlinux /EFI/nixos/0a1b-linux-6.6.30-bzImage.efi\n\
+             options init=/nix/store/{number}/init {more}"
+        )
+    };
+    let (old, new) = (of(9, "quiet"), of(12, "quiet"));
+    let plan = |cmdline: &str, second: &str| {
+        Bench::new(&[
+            ("/proc/cmdline", cmdline),
+            ("/proc/sys/kernel/osrelease", "6.6.30"),
+            ("/boot/loader/loader.conf", "default a.conf"),
+            ("/boot/loader/entries/a.conf", &old),
+            ("/boot/loader/entries/b.conf", second),
+        ])
+        .plan()
+    };
+    let running = plan("initrd=\\EFI\\i init=/nix/store/12/init quiet", &new);
+    assert!(
+        running.files[0].new.contains("/nix/store/12/init"),
+        "{running:#?}"
+    );
+    for plan in [
+        plan("init=/nix/store/3/init quiet", &new),
+        plan("init=/nix/store/9/init quiet splash", &of(9, "splash")),
+    ] {
+        assert!(plan.files.is_empty(), "{plan:#?}");
+        let said = |text: &String| text.contains("several boot loader entries start 6.6.30");
+        assert!(plan.warnings.iter().any(said), "{plan:#?}");
+    }
+    // With the same arguments each is right.
+    assert_eq!(plan("quiet", &old).files.len(), 1);
 }
 
 #[test]

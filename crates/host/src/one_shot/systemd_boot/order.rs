@@ -33,9 +33,11 @@ impl Other {
 /// Whether the loader would start the new entry `name`, which has no sort-key, when none is chosen for one boot.
 pub(crate) fn becomes_default(sys: &SysRoot, name: &str) -> bool {
     let heeds_keys = heeds_keys(sys);
-    let found = list(sys, "LoaderEntries");
+    let spent = spent_images(sys);
+    let found = list(sys, "LoaderEntries").unwrap_or_default();
+    let found = found.iter().filter_map(|id| of_no_file(id));
     let mut others = others(sys);
-    others.extend(found.iter().flatten().filter_map(|id| of_no_file(id)));
+    others.extend(found.filter(|other| !spent.contains(&other.id)));
     let precedes = |other: &&Other| {
         heeds_keys && other.has_key || compare(&other.id, name) == Ordering::Greater
     };
@@ -48,9 +50,8 @@ pub(crate) fn becomes_default(sys: &SysRoot, name: &str) -> bool {
         if glob(&pattern, name) {
             return !matching().any(|other| precedes(&other));
         }
-        // A loader that does not say what it found may have found it where nothing is mounted.
-        let unseen = found.is_none() && !pattern.contains('*') && of_no_file(&pattern).is_some();
-        if unseen || matching().next().is_some() {
+        // A default that nobody has seen may be of an entry that is gone: the loader then goes on to the next.
+        if matching().next().is_some() {
             return false;
         }
     }
@@ -114,12 +115,27 @@ fn others(sys: &SysRoot) -> Vec<Other> {
     described.chain(unified).collect()
 }
 
+/// Lists the ids of unified kernel images without tries left, by which the loader may name them all the same: it starts them last.
+fn spent_images(sys: &SysRoot) -> Vec<String> {
+    let names = PLACES
+        .iter()
+        .flat_map(|place| sys.names(&format!("{place}/EFI/Linux")).unwrap_or_default());
+    names
+        .filter_map(|name| {
+            let name = name.to_ascii_lowercase();
+            let (stem, _) = name.strip_suffix(".efi")?.rsplit_once('+')?;
+            id(&name, ".efi").is_none().then(|| format!("{stem}.efi"))
+        })
+        .collect()
+}
+
 /// Returns the entry of an id that is not of a file in `loader/entries`.
 fn of_no_file(id: &str) -> Option<Other> {
-    let id = id.to_ascii_lowercase();
-    if id.ends_with(".efi") {
-        return Some(Other::unified(id));
+    let all = id.to_ascii_lowercase();
+    if all.ends_with(".efi") {
+        return self::id(&all, ".efi").map(Other::unified);
     }
+    let id = all;
     // What the loader makes itself, such as `auto-windows`, comes after all that it sorts.
     id.starts_with("auto-")
         .then_some(Other { id, has_key: false })

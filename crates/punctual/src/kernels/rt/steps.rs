@@ -172,6 +172,15 @@ impl Run<'_> {
             if !(self.fetched_source && only_ordered) {
                 return Err(self.cannot_unpatch(&name));
             }
+            // Without the series the source that has it is the only one: it is not given up.
+            let series = self
+                .order
+                .files()
+                .into_iter()
+                .find(|(of, _)| *of == "patch");
+            if let Some((option, files)) = series {
+                super::order::sha256(option, &files)?;
+            }
         }
         let default = || format!("linux-source-{}", self.order.version);
         let word = self.order.source.clone().unwrap_or_else(default);
