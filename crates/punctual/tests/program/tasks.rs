@@ -70,7 +70,9 @@ fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
 #[test]
 fn a_check_is_reported_and_each_task_is_a_case_of_a_gate() {
     let home = Home::new();
-    let late = SET.replace("'10ms'", "'10ms'\ndeadline = '2ms'");
+    // Whoever holds what a higher one takes may be done sooner than its bound: without that, the bound is what happens.
+    let (_, section) = SET.rsplit_once("sections").unwrap();
+    let late = SET.replace(&format!("sections{section}"), "deadline = '2ms'\n");
     for (set, status, plan, word) in [
         (SET, 0, "passed", "shown by analysis"),
         (&late, 3, "failure", "not met"),
