@@ -461,7 +461,11 @@ pub fn run(
     };
     let found = instrument(&mut frame)?;
     let duration = frame.lasted.unwrap_or_else(|| {
-        frame.watch.look();
+        // Without samples the last work was looked at when it ended; to give its memory back may take longer than a pause.
+        match worst(&found) {
+            Some(_) => frame.watch.look(),
+            None => frame.watch.look_again(),
+        }
         frame.elapsed()
     });
     frame.say(&Event::Ended {

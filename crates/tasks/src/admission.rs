@@ -39,7 +39,7 @@ impl Limits {
         }
     }
 
-    /// The same of so many CPUs.
+    /// Returns the same limits for `cpus` CPUs.
     pub(crate) const fn of(&self, cpus: u32) -> Self {
         Self { cpus, ..*self }
     }

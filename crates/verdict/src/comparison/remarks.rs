@@ -195,7 +195,7 @@ fn outlier(
     ))
 }
 
-/// Says that so many of all series or groups have no latencies.
+/// Says that `counted` of `all` series or groups are in virtual time, whose times are no latencies.
 pub(crate) fn virtual_time(counted: usize, all: usize, what: &str) -> Option<Finding> {
     let of = match counted {
         0 => return None,
