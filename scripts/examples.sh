@@ -3,7 +3,8 @@
 # Copyright (c) The Punctual developers
 #
 # examples.sh [NAME...]: makes the pages of docs/examples again, or those that are named (wakeup, compare, instruments, assess,
-# experiment, virtual-time, studies, watch-jackd), with the program that `make build` made. As root, on a machine that does nothing
+# experiment, terminal, virtual-time, studies, watch-jackd), with the program that `make build` made. `terminal` takes the runs of `compare`
+# and `experiment`, which come before it. As root, on a machine that does nothing
 # else: an hour in all, 40 minutes of which are the studies. It needs fio, jackd, QEMU, the kernel images of scripts/kernel-images.sh, also those for arm64, and the agent for them
 # (`make agent TRIPLE=aarch64-unknown-linux-gnu`).
 #
@@ -101,6 +102,28 @@ END
     page experiment 'Wake-ups at four intervals, idle and under a load' intervals
 }
 
+# capture COLUMNS ARGUMENTS...: what the program writes to a terminal of that width.
+capture() {
+    columns=$1
+    shift
+    printf '\n## punctual %s, %s columns\n\n```text\n' "$*" "$columns"
+    # The status is that of the verdict.
+    script --quiet --command "stty columns $columns rows 50; NO_COLOR=1 '$punctual' $*" /dev/null </dev/null | tr -d '\r' || :
+    printf '```\n'
+}
+
+terminal() {
+    {
+        printf '# On a terminal\n\nWhat the verbs say on a terminal of 80 columns and on one of 120: rows are folded where a table is too wide, and\n'
+        printf 'columns of less importance are left out and named. Made by scripts/examples.sh compare experiment terminal.\n'
+        for columns in 80 120; do
+            capture "$columns" assess --quiet
+            capture "$columns" compare "'idle-*' 'busy-*'"
+            capture "$columns" experiment results intervals
+        done
+    } >"$out/terminal.md"
+}
+
 virtual_time() {
     for seed in 1 2 3 4 5 6; do
         for kernel in none=vmlinuz-dynamic,append=preempt=none rt=vmlinuz-rt; do
@@ -147,11 +170,11 @@ watch_jackd() {
     page watch-jackd 'JACK, watched for a minute under the load kernel' jackd
 }
 
-[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment virtual-time studies watch-jackd
+[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment terminal virtual-time studies watch-jackd
 for name; do
     printf '==> %s\n' "$name"
     case $name in
-    wakeup | compare | instruments | assess | experiment | studies) "$name" ;;
+    wakeup | compare | instruments | assess | experiment | terminal | studies) "$name" ;;
     virtual-time) virtual_time ;;
     watch-jackd) watch_jackd ;;
     *) printf 'Error: there is no example %s\n' "$name" >&2 && exit 2 ;;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Files that the documents name are there: a promise whose test was moved has a test no more.
+//! What the documents promise of themselves: files that they name are there (a promise whose test was moved has a test no more), and
+//! the README begins with what fits a screen.
 
 use std::fs;
 use std::path::Path;
@@ -43,4 +44,17 @@ fn every_file_that_a_document_names_is_there() {
         }
     }
     assert!(named > 50, "{named}");
+}
+
+#[test]
+fn the_first_capture_of_the_readme_fits_a_screen_and_begins_with_the_verdict() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = String::from_utf8(fs::read(readme).unwrap()).unwrap();
+    let capture = readme.split("```console\n").nth(1).unwrap();
+    let capture = capture.split("```").next().unwrap();
+    let lines: Vec<&str> = capture.lines().collect();
+    assert!(lines.len() <= 25, "{} lines", lines.len());
+    assert!(lines.iter().all(|line| line.chars().count() <= 80));
+    assert_eq!(lines[0], "$ sudo punctual assess");
+    assert!(lines[1].starts_with("No wake-up missed"), "{}", lines[1]);
 }

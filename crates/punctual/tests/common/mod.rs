@@ -60,7 +60,7 @@ impl Home {
 
     /// Makes a store of a test that measures in guests alone, or computes: whoever runs alone does not notice it.
     pub(crate) fn aside() -> Self {
-        Self::with(None)
+        Self::with(Some(Turn::aside()))
     }
 
     /// Lets tests run that want to be alone: what is left only computes.

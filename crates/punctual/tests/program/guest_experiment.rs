@@ -4,6 +4,7 @@
 //! Experiments whose factor is the kernel, in virtual time.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 
 use serde_json::Value;
@@ -21,7 +22,7 @@ compare = ["mean"]
 
 [[measure]]
 instrument = "wakeup"
-options = {{ samples = 50, interval = "1ms" }}
+options = {{ samples = 50, interval = "1ms", raw = true }}
 load = ["fork"]
 
 [[factor]]
@@ -43,8 +44,32 @@ fn runs(home: &Home) -> Vec<Value> {
     status["experiments"][0]["runs"].as_array().unwrap().clone()
 }
 
+/// What the runs have of their guests, by block and cell: their samples and histograms, to the byte.
+fn samples(home: &Home) -> Vec<([u64; 2], Vec<(OsString, Vec<u8>)>)> {
+    let of = |run: Value| {
+        let dir = home.runs_dir().join(run["run"].as_str().unwrap());
+        let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap());
+        let files = files.filter(|file| file.file_name() != "run.json");
+        let mut files: Vec<_> = files
+            .map(|file| (file.file_name(), fs::read(file.path()).unwrap()))
+            .collect();
+        files.sort();
+        let is_samples = |name: &OsString| name.to_string_lossy().starts_with("samples");
+        assert!(files.iter().any(|(name, _)| is_samples(name)), "{run}");
+        (
+            ["block", "cell"].map(|key| run[key].as_u64().unwrap()),
+            files,
+        )
+    };
+    let whole = runs(home).into_iter().filter(|run| run["end"] == "valid");
+    let mut found: Vec<_> = whole.map(of).collect();
+    found.sort();
+    found
+}
+
+/// One guest at a time, killed and resumed, gives what two at a time give.
 #[test]
-fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_virtual() {
+fn guest_experiment_that_is_killed_goes_on_with_its_seeds_to_the_same_samples() {
     let Some(images) = images() else { return };
     let home = Home::aside();
     let path = home.dir().join("kernels.toml");
@@ -97,6 +122,12 @@ fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_
     assert!(text.starts_with("VIRTUAL TIME: "), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("each of its own seed"), "{text}");
+
+    let whole = Home::aside();
+    run(&whole, &["experiment", "run", path, "--jobs", "2"]).fine();
+    let (one, two) = (samples(&home), samples(&whole));
+    assert_eq!((one.len(), two.len()), (4, 4));
+    assert!(one == two, "the stored samples differ");
 }
 
 #[test]
@@ -137,48 +168,4 @@ fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
     home.run(["experiment", "run", path.to_str().unwrap()])
         .error(5, &["kernel=none: kernel /none/stock does not exist"]);
     assert!(!home.store().join("experiments").exists());
-}
-
-#[test]
-fn guest_experiment_gives_the_same_samples_with_one_and_with_two_guests_at_a_time() {
-    let Some(images) = images() else { return };
-    let measured = |jobs: &str| {
-        let home = Home::aside();
-        let path = home.dir().join("kernels.toml");
-        let raw = file(&images).replace("samples = 50", "samples = 50, raw = true");
-        fs::write(&path, raw).unwrap();
-        let path = path.to_str().unwrap();
-        let begun = std::time::Instant::now();
-        run(&home, &["experiment", "run", path, "--jobs", jobs]).fine();
-        eprintln!("{jobs} at a time: {:.1} s", begun.elapsed().as_secs_f64());
-        let mut found = Vec::new();
-        for run in runs(&home) {
-            assert_eq!(run["end"], "valid", "{run}");
-            let id = run["run"].as_str().unwrap();
-            let dir = home.store().join("runs").join(id);
-            let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap().path());
-            let mut files: Vec<_> = files
-                .filter(|path| !path.ends_with("run.json"))
-                .map(|path| {
-                    (
-                        path.file_name().unwrap().to_owned(),
-                        fs::read(&path).unwrap(),
-                    )
-                })
-                .collect();
-            files.sort();
-            let names = files.iter().map(|(name, _)| name.to_string_lossy());
-            assert!(
-                names.into_iter().any(|name| name.starts_with("samples")),
-                "{id}"
-            );
-            let place = ["block", "cell"].map(|key| run[key].as_u64().unwrap());
-            found.push((place, files));
-        }
-        found.sort();
-        found
-    };
-    let (one, two) = (measured("1"), measured("2"));
-    assert_eq!(one.len(), 4);
-    assert!(one == two, "the stored samples differ");
 }

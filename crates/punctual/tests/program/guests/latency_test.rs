@@ -19,24 +19,25 @@ fn a_latency_test_shows_its_boots_and_what_they_gave() {
     let Some(images) = images() else { return };
     let home = Home::aside();
     let args = format!(
-        "kernel latency-test a={} --model=none,full --idle --seeds=2 --samples=50 --jobs=1",
+        "kernel latency-test a={} --idle --seeds=2 --samples=50 --jobs=1",
         images.dynamic.display()
     );
     let Some(mut pty) = Pty::start(&home, &args, (110, 30)) else {
         return;
     };
     pty.shows("kernel latency-test");
-    pty.shows("0 of 4 runs done; now block 0  kernel=a:");
+    // Each model that the image has, and each with both seeds.
+    pty.shows("0 of 6 runs done; now block 0  kernel=a:");
     let screen = pty.shows("largest latency");
     assert!(screen.contains("µs of virtual time (n = 1)"), "{screen}");
-    assert!(screen.contains("1 of 4  block 0  kernel=a:"), "{screen}");
+    assert!(screen.contains("1 of 6  block 0  kernel=a:"), "{screen}");
     pty.press("q");
     assert_eq!(pty.status(), 1);
     pty.assert_given_back();
     let after = pty.screen().contents();
     assert!(after.contains("finish the test: interrupted"), "{after}");
     assert!(after.contains("--resume latency-test-"), "{after}");
-    assert!(after.contains("1 of 4  block 0"), "{after}");
+    assert!(after.contains("1 of 6  block 0"), "{after}");
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn latency_test_orders_the_models() {
     let args = [
         "kernel".to_owned(),
         "latency-test".to_owned(),
-        format!("dyn={}", images.dynamic.display()),
+        format!("dyn={},model=none", images.dynamic.display()),
         format!("rt={}", images.rt.display()),
         "--load=printk:1000,fork".to_owned(),
         "--seeds=2".to_owned(),
@@ -100,8 +101,8 @@ fn latency_test_orders_the_models() {
         (&result["valid"], &result["time"]),
         (&true.into(), &"virtual-time".into())
     );
-    // Four models, each under two loads.
-    assert_eq!(result["cells"].as_array().unwrap().len(), 8);
+    // Two models, each under two loads.
+    assert_eq!(result["cells"].as_array().unwrap().len(), 4);
     let verdict = |model: &str, load: &str| {
         let all = result["comparisons"].as_array().unwrap().iter();
         let is =
@@ -144,46 +145,6 @@ fn runs_of(home: &Home) -> Vec<([u64; 3], String)> {
     let mut runs: Vec<_> = runs.iter().map(place).collect();
     runs.sort();
     runs
-}
-
-#[test]
-fn guests_side_by_side_give_the_same_bytes_as_one_after_the_other() {
-    let Some(images) = images() else { return };
-    let measured = |jobs: &str| {
-        let home = Home::aside();
-        let file = home.dir().join("result");
-        let [a, b] = [&images.dynamic, &images.rt].map(|image| image.display().to_string());
-        let args = [
-            "kernel".to_owned(),
-            "latency-test".to_owned(),
-            format!("dyn={a},model=none"),
-            format!("rt={b}"),
-            "--load=fork".to_owned(),
-            "--seeds=2".to_owned(),
-            "--samples=100".to_owned(),
-            format!("--jobs={jobs}"),
-            format!("--output={}", file.display()),
-        ];
-        let begun = Instant::now();
-        finish(home.command(args)).fine();
-        eprintln!("{jobs} at a time: {:.1} s", begun.elapsed().as_secs_f64());
-        (home, fs::read(file).unwrap())
-    };
-    let (one, two) = (measured("1"), measured("2"));
-    assert!(one.1 == two.1, "the results differ");
-    let (runs, same) = (runs_of(&one.0), runs_of(&two.0));
-    assert_eq!((runs.len(), same.len()), (4, 4));
-    for ((place, id), (other_place, other)) in runs.iter().zip(&same) {
-        assert_eq!(place, other_place);
-        let files = samples(&one.0, id);
-        assert!(files == samples(&two.0, other), "{place:?}: samples differ");
-        let record = |home: &Home, id: &str| {
-            let run = home.run(["runs", "show", id, "--json"]).json();
-            let kept = ["total", "series", "loads", "checks", "guest", "duration_ns"];
-            kept.map(|key| run[key].clone())
-        };
-        assert_eq!(record(&one.0, id), record(&two.0, other), "{place:?}");
-    }
 }
 
 #[test]
@@ -254,53 +215,76 @@ fn disturb(guest: u32) {
     }
 }
 
-#[test]
-fn latency_test_is_the_same_to_the_byte_whatever_disturbs_the_machine() {
-    let Some(images) = images() else { return };
-    let home = Home::aside();
-    let output = |name: &str| home.dir().join(name);
-    let command = |name: &str| {
-        let args = [
-            "kernel".to_owned(),
-            "latency-test".to_owned(),
-            format!("rt={}", images.rt.display()),
-            "--load=fork".to_owned(),
-            "--seeds=2".to_owned(),
-            "--samples=200".to_owned(),
-            "--quiet".to_owned(),
-            format!("--output={}", output(name).display()),
-        ];
-        home.command(args)
-    };
-    finish(command("first")).fine();
-    let mut disturbed = Running::start(command("second"));
+/// Signals the guests of a program, and has a load beside it, until it ends.
+fn disturb_all(home: &Home, program: &mut Running) {
     let begun = Instant::now();
     let mut signals = 0_u64;
     let load = home.start(["load", "cpu", "--duration=3h", "--quiet"]);
-    while disturbed.is_alive() {
+    while program.is_alive() {
         assert!(begun.elapsed() < HANG, "it does not end");
-        for guest in guests_of(disturbed.id()) {
+        for guest in guests_of(program.id()) {
             disturb(guest);
             signals += 1;
         }
         // An odd number: in step with nothing in the guest.
         std::thread::sleep(Duration::from_micros(130));
     }
-    disturbed.wait().fine();
     load.signal("TERM");
     drop(load.wait());
     assert!(signals > 1_000, "{signals}");
-    let [first, second] = ["first", "second"].map(|name| fs::read(output(name)).unwrap());
-    let at = first.iter().zip(&second).position(|(a, b)| a != b);
+}
+
+/// Guests side by side, and the same ones one after the other on a machine that disturbs them.
+#[test]
+fn guests_give_the_same_bytes_however_many_run_and_whatever_disturbs_the_machine() {
+    let Some(images) = images() else { return };
+    let measured = |jobs: &str, disturbed: bool| {
+        let home = Home::aside();
+        let file = home.dir().join("result");
+        let [a, b] = [&images.dynamic, &images.rt].map(|image| image.display().to_string());
+        let args = [
+            "kernel".to_owned(),
+            "latency-test".to_owned(),
+            format!("dyn={a},model=none"),
+            format!("rt={b}"),
+            "--load=fork".to_owned(),
+            "--seeds=2".to_owned(),
+            "--samples=100".to_owned(),
+            "--quiet".to_owned(),
+            format!("--jobs={jobs}"),
+            format!("--output={}", file.display()),
+        ];
+        let mut running = Running::start(home.command(args));
+        if disturbed {
+            disturb_all(&home, &mut running);
+        }
+        running.wait().fine();
+        (home, fs::read(file).unwrap())
+    };
+    let (two, one) = (measured("2", false), measured("1", true));
+    let at = two.1.iter().zip(&one.1).position(|(a, b)| a != b);
     let around = |bytes: &[u8]| {
         let at = at.unwrap_or_default();
         String::from_utf8_lossy(&bytes[at.saturating_sub(300)..(at + 100).min(bytes.len())])
             .into_owned()
     };
     assert!(
-        first == second,
+        two.1 == one.1,
         "the results differ: {}\n{}",
-        around(&first),
-        around(&second)
+        around(&two.1),
+        around(&one.1)
     );
+    let (runs, same) = (runs_of(&one.0), runs_of(&two.0));
+    assert_eq!((runs.len(), same.len()), (4, 4));
+    for ((place, id), (other_place, other)) in runs.iter().zip(&same) {
+        assert_eq!(place, other_place);
+        let files = samples(&one.0, id);
+        assert!(files == samples(&two.0, other), "{place:?}: samples differ");
+        let record = |home: &Home, id: &str| {
+            let run = home.run(["runs", "show", id, "--json"]).json();
+            let kept = ["total", "series", "loads", "checks", "guest", "duration_ns"];
+            kept.map(|key| run[key].clone())
+        };
+        assert_eq!(record(&one.0, id), record(&two.0, other), "{place:?}");
+    }
 }
