@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use punctual_stats::{
     Accumulator, BatchMeans, CountWindow, Exceedances, Keep, LatencyHistogram, Moments, PSquare,
-    ThresholdCounter, TimeWindow,
+    ThresholdCounter,
 };
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -32,16 +32,11 @@ fn main() {
     }
     let ns = latencies();
     let floats: Vec<f64> = ns.iter().map(|&x| x as f64).collect();
-    let timed: Vec<(u64, f64)> = (0u64..)
-        .map(|i| i * 1_000_000)
-        .zip(floats.iter().copied())
-        .collect();
 
     let mut moments = Moments::new();
     let mut psquare = PSquare::default();
     let mut histogram = LatencyHistogram::default();
     let mut window = CountWindow::new(1000);
-    let mut time_window = TimeWindow::new(1_000_000_000, 1000);
     let mut batches = BatchMeans::new();
     let mut thresholds = ThresholdCounter::new(&DEADLINES);
     let mut exceedances = Accumulator::QUANTILES.map(|(_, p)| Exceedances::of_quantile(p));
@@ -67,9 +62,6 @@ fn main() {
         }
     });
     report("count_window", &floats, |xs| window.extend_from_slice(xs));
-    report("time_window", &timed, |xs| {
-        time_window.extend_from_slice(xs)
-    });
     report("thresholds_3", &ns, |xs| thresholds.record_slice(xs));
     report("psquare_4", &floats, |xs| psquare.extend_from_slice(xs));
     report("accumulator_3_deadlines", &ns, |xs| {

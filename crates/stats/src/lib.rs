@@ -28,4 +28,4 @@ pub use view::View;
 pub use view::{Bucket, CdfPoint, PdfPoint};
 pub use window::CountWindow;
 #[cfg(feature = "std")]
-pub use window::{TimeWindow, WindowSummary};
+pub use window::WindowSummary;

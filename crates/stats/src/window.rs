@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Statistics of the latest samples: by count, or by time.
+//! Statistics of the latest samples.
 //!
 //! A sample costs one write into a ring. The figures are computed from the samples themselves when
 //! they are asked for, so they are exact at any age: sums that are kept by adding the new sample
@@ -21,8 +21,6 @@ use crate::num::{index, quantile_rank};
 pub struct WindowSummary {
     /// The number of samples.
     pub count: u64,
-    /// From the oldest to the newest sample, in ns; `None` for a window by count.
-    pub span_ns: Option<u64>,
     /// The smallest sample.
     pub min: Option<f64>,
     /// The largest sample.
@@ -73,7 +71,7 @@ impl CountWindow {
     ///
     /// It sorts a copy, into memory that the window holds; only the list of quantiles is allocated.
     pub fn summary(&mut self, quantiles: &[f64]) -> WindowSummary {
-        summarize(self.sorted(), None, quantiles)
+        summarize(self.sorted(), quantiles)
     }
 }
 
@@ -175,123 +173,13 @@ impl<R: AsRef<[f64]> + AsMut<[f64]>> CountWindow<R> {
     }
 }
 
-/// The samples of the latest span of time, up to a capacity.
-///
-/// The newest time seen is *now*; a sample belongs to the window while it is less than the span
-/// older. Time may step back: such a sample belongs if its own time does. When the ring is too
-/// short for the span, the samples that had to go early are counted in
-/// [`truncated`](Self::truncated).
-///
-/// ```
-/// use punctual_stats::TimeWindow;
-///
-/// let mut window = TimeWindow::new(1_000_000, 100);
-/// window.push(0, 50.0);
-/// window.push(900_000, 10.0);
-/// window.push(1_200_000, 20.0);
-/// let summary = window.summary(&[]);
-/// assert_eq!((summary.count, summary.mean), (2, Some(15.0)));
-/// assert_eq!(summary.span_ns, Some(300_000));
-/// ```
 #[cfg(feature = "std")]
-#[derive(Clone, Debug)]
-pub struct TimeWindow {
-    ring: Box<[(u64, f64)]>,
-    next: usize,
-    filled: usize,
-    span_ns: u64,
-    newest_ns: u64,
-    truncated: u64,
-    rejected: u64,
-    scratch: Vec<f64>,
-}
-
-#[cfg(feature = "std")]
-impl TimeWindow {
-    /// Creates a window over `span_ns` with room for `capacity` samples, at least one, and takes all
-    /// its memory: 24 bytes a sample.
-    pub fn new(span_ns: u64, capacity: usize) -> Self {
-        let capacity = capacity.max(1);
-        Self {
-            ring: vec![(0, 0.0); capacity].into_boxed_slice(),
-            next: 0,
-            filled: 0,
-            span_ns,
-            newest_ns: 0,
-            truncated: 0,
-            rejected: 0,
-            scratch: Vec::with_capacity(capacity),
-        }
-    }
-
-    /// Adds the sample `x` that was taken at `t_ns`.
-    ///
-    /// Hot: it allocates nothing.
-    pub fn push(&mut self, t_ns: u64, x: f64) {
-        if !x.is_finite() {
-            self.rejected += 1;
-            return;
-        }
-        self.newest_ns = self.newest_ns.max(t_ns);
-        let full = self.filled == self.ring.len();
-        if let Some(slot) = self.ring.get_mut(self.next) {
-            let live = self.newest_ns - slot.0 < self.span_ns;
-            self.truncated += u64::from(full & live);
-            *slot = (t_ns, x);
-        }
-        self.next += 1;
-        self.filled = self.filled.max(self.next);
-        if self.next == self.ring.len() {
-            self.next = 0;
-        }
-    }
-
-    /// Adds every `(t_ns, x)` of `samples`.
-    ///
-    /// Hot: it allocates nothing.
-    pub fn extend_from_slice(&mut self, samples: &[(u64, f64)]) {
-        for &(t_ns, x) in samples {
-            self.push(t_ns, x);
-        }
-    }
-
-    /// The number of samples that were overwritten while they still belonged to the window.
-    pub fn truncated(&self) -> u64 {
-        self.truncated
-    }
-
-    /// The number of values that were refused because they were infinite or not a number.
-    pub fn rejected(&self) -> u64 {
-        self.rejected
-    }
-
-    /// Computes the figures of the samples in the window and the given quantiles.
-    ///
-    /// It sorts a copy, into memory that the window holds; only the list of quantiles is allocated.
-    pub fn summary(&mut self, quantiles: &[f64]) -> WindowSummary {
-        self.scratch.clear();
-        let mut oldest = None;
-        for &(t_ns, x) in &self.ring[..self.filled] {
-            // `newest_ns` is the maximum of all times, so this cannot wrap.
-            if self.newest_ns - t_ns < self.span_ns {
-                oldest = Some(oldest.map_or(t_ns, |o: u64| o.min(t_ns)));
-                self.scratch.push(x);
-            }
-        }
-        let span_ns = oldest.map(|t| self.newest_ns - t);
-        self.scratch.sort_unstable_by(f64::total_cmp);
-        summarize(&self.scratch, span_ns, quantiles)
-    }
-}
-
-#[cfg(feature = "std")]
-fn summarize(sorted: &[f64], span_ns: Option<u64>, quantiles: &[f64]) -> WindowSummary {
+fn summarize(sorted: &[f64], quantiles: &[f64]) -> WindowSummary {
     // Of the sorted samples, so that the sums do not depend on where the ring begins.
     let mut moments = Moments::new();
     moments.extend_from_slice(sorted);
     WindowSummary {
         count: moments.count(),
-        span_ns,
         min: moments.min(),
         max: moments.max(),
         mean: moments.mean(),
@@ -323,7 +211,6 @@ mod tests {
             ..WindowSummary::default()
         };
         assert_eq!(CountWindow::new(5).summary(&[0.5]), want);
-        assert_eq!(TimeWindow::new(5, 5).summary(&[0.5]), want);
     }
 
     #[test]
@@ -352,12 +239,6 @@ mod tests {
             (window.capacity(), window.summary(&[]).mean),
             (1, Some(2.0))
         );
-        let mut window = TimeWindow::new(10, 0);
-        window.extend_from_slice(&[(0, 1.0), (1, 2.0)]);
-        assert_eq!(
-            (window.truncated(), window.summary(&[]).mean),
-            (1, Some(2.0))
-        );
     }
 
     #[test]
@@ -374,17 +255,5 @@ mod tests {
         let mut window = CountWindow::new(4);
         window.extend_from_slice(&[1.0, f64::NAN, 2.0, f64::INFINITY]);
         assert_eq!((window.len(), window.rejected()), (2, 2));
-        let mut window = TimeWindow::new(u64::MAX, 4);
-        window.push(u64::MAX, f64::NAN);
-        window.push(0, 1.0);
-        assert_eq!((window.rejected(), window.summary(&[]).count), (1, 1));
-    }
-
-    #[test]
-    fn time_that_steps_back_neither_panics_nor_revives_old_samples() {
-        let mut window = TimeWindow::new(100, 10);
-        window.extend_from_slice(&[(u64::MAX, 1.0), (0, 2.0), (u64::MAX - 99, 3.0)]);
-        let s = window.summary(&[]);
-        assert_eq!((s.count, s.mean, s.span_ns), (2, Some(2.0), Some(99)));
     }
 }

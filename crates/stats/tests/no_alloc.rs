@@ -12,7 +12,7 @@ use std::cell::Cell;
 
 use punctual_stats::{
     Accumulator, BatchMeans, CountWindow, Keep, LatencyHistogram, Moments, PSquare, StopRule,
-    ThresholdCounter, TimeWindow,
+    ThresholdCounter,
 };
 
 thread_local! {
@@ -55,12 +55,10 @@ fn the_counter_counts() {
 fn recording_allocates_nothing() {
     let ns: Vec<u64> = (0..5000).map(|i| 2000 + i * 7919 % 4001).collect();
     let xs: Vec<f64> = ns.iter().map(|&x| x as f64).collect();
-    let timed: Vec<(u64, f64)> = ns.iter().copied().zip(xs.iter().copied()).collect();
     let mut moments = Moments::new();
     let mut psquare = PSquare::default();
     let mut histogram = LatencyHistogram::default();
     let mut window = CountWindow::new(100);
-    let mut time_window = TimeWindow::new(1000, 100);
     let mut batches = BatchMeans::new();
     let mut thresholds = ThresholdCounter::new(&[3000, 5000]);
     let mut rule = StopRule::new(vec!["p99:2%".parse().unwrap(), "mean:1%".parse().unwrap()]);
@@ -75,7 +73,6 @@ fn recording_allocates_nothing() {
         psquare.extend_from_slice(&xs);
         histogram.record_slice(&ns);
         window.extend_from_slice(&xs);
-        time_window.extend_from_slice(&timed);
         batches.extend_from_slice(&xs);
         thresholds.record_slice(&ns);
         rule.extend(&ns, &histogram);
@@ -90,7 +87,6 @@ fn recording_allocates_nothing() {
             psquare.push(x);
             histogram.record(n);
             window.push(x);
-            time_window.push(n, x);
             batches.push(x);
             thresholds.record(n);
         }

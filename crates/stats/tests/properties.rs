@@ -11,7 +11,7 @@
 
 use proptest::prelude::*;
 use punctual_stats::{
-    CountWindow, LatencyHistogram, Moments, PSquare, PrecisionTarget, ThresholdCounter, TimeWindow,
+    CountWindow, LatencyHistogram, Moments, PSquare, PrecisionTarget, ThresholdCounter,
     clopper_pearson, quantile_interval, quantile_ranks,
 };
 
@@ -168,33 +168,6 @@ proptest! {
         prop_assert_eq!((got.mean, got.std_dev), (want.mean(), want.std_dev()));
         prop_assert_eq!((got.skewness, got.excess_kurtosis), (want.skewness(), want.excess_kurtosis()));
         prop_assert_eq!((got.quantiles[0].1, got.quantiles[1].1), (want.min(), want.max()));
-    }
-
-    #[test]
-    fn a_time_window_is_the_samples_of_its_span_in_any_order_of_time(
-        times in prop::collection::vec(0u64..1000, 1..100),
-        span in 0u64..500,
-        capacity in 1usize..120,
-    ) {
-        let mut window = TimeWindow::new(span, capacity);
-        let mut truncated = 0;
-        for (i, &t) in times.iter().enumerate() {
-            window.push(t, i as f64);
-            if i >= capacity {
-                let now = times[..=i].iter().max().unwrap();
-                truncated += u64::from(now - times[i - capacity] < span);
-            }
-        }
-        let now = times.iter().max().unwrap();
-        let kept = times.len().saturating_sub(capacity);
-        let live: Vec<f64> = (kept..times.len())
-            .filter(|&i| now - times[i] < span)
-            .map(|i| i as f64)
-            .collect();
-        let got = window.summary(&[]);
-        prop_assert_eq!(got.count, live.len() as u64);
-        prop_assert_eq!(got.mean, moments_of(&live).mean());
-        prop_assert_eq!(window.truncated(), truncated);
     }
 
     #[test]
