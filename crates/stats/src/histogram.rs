@@ -17,9 +17,17 @@
 use core::fmt;
 
 use crate::num::quantile_rank;
-#[cfg(feature = "std")]
-use crate::view::View;
-use crate::view::{Bucket, CdfPoint, PdfPoint};
+
+/// A bucket that holds values; both ends belong to it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Bucket {
+    /// The lowest value that it counts, in ns.
+    pub from_ns: u64,
+    /// The highest value that it counts, in ns.
+    pub to_ns: u64,
+    /// The number of values.
+    pub count: u64,
+}
 
 /// A latency histogram from 1 ns to a highest value, in nanoseconds.
 ///
@@ -90,16 +98,6 @@ impl LatencyHistogram {
             }
         }
         steps
-    }
-
-    /// The buckets that hold values up to `upto_ns`.
-    pub fn head(&self, upto_ns: u64) -> View<'_> {
-        View::new(self, 0, upto_ns)
-    }
-
-    /// The buckets that hold values of `from_ns` and above.
-    pub fn tail(&self, from_ns: u64) -> View<'_> {
-        View::new(self, from_ns, u64::MAX)
     }
 
     pub(crate) fn with_extremes(mut self, min: u64, max: u64) -> Self {
@@ -302,28 +300,6 @@ impl<C: AsRef<[u64]> + AsMut<[u64]>> LatencyHistogram<C> {
             }
         })
     }
-
-    /// The cumulative distribution: the share of values up to the end of each bucket.
-    pub fn cdf(&self) -> impl Iterator<Item = CdfPoint> + '_ {
-        let n = self.count() as f64;
-        self.buckets().scan(0u64, move |below, bucket| {
-            *below = below.saturating_add(bucket.count);
-            Some(CdfPoint {
-                ns: bucket.to_ns,
-                share: *below as f64 / n,
-            })
-        })
-    }
-
-    /// The density: the share of values per nanosecond, over each bucket.
-    pub fn pdf(&self) -> impl Iterator<Item = PdfPoint> + '_ {
-        let n = self.count() as f64;
-        self.buckets().map(move |bucket| PdfPoint {
-            from_ns: bucket.from_ns,
-            to_ns: bucket.to_ns,
-            per_ns: bucket.count as f64 / n / ((bucket.to_ns - bucket.from_ns) as f64 + 1.0),
-        })
-    }
 }
 
 #[cfg(feature = "std")]
@@ -430,11 +406,7 @@ mod tests {
         let h = LatencyHistogram::default();
         assert_eq!((h.count(), h.min(), h.max()), (0, None, None));
         assert_eq!((h.quantile(0.5), h.value_at_rank(1)), (None, None));
-        assert_eq!(
-            (h.buckets().count(), h.cdf().count(), h.pdf().count()),
-            (0, 0, 0)
-        );
-        assert_eq!(h.head(u64::MAX).share(), None);
+        assert_eq!(h.buckets().count(), 0);
         assert_eq!(h.count_above(0), 0);
     }
 
@@ -483,26 +455,5 @@ mod tests {
         assert_eq!((into_large.count(), into_large.clamped()), (5, 2));
         assert_eq!(into_large.max(), Some(200_000));
         assert_eq!(into_large.min(), Some(1));
-    }
-
-    #[test]
-    fn head_and_tail_share_the_bucket_on_the_border() {
-        let mut h = LatencyHistogram::default();
-        h.record_slice(&[10, 20, 30, 1_000_000]);
-        assert_eq!((h.head(20).count(), h.tail(20).count()), (2, 3));
-        assert_eq!(h.tail(31).share(), Some(0.25));
-        assert_eq!(h.tail(1_000_000).count(), 1);
-    }
-
-    #[test]
-    fn distributions_add_up_to_one() {
-        let mut h = LatencyHistogram::default();
-        h.record_slice(&[10, 10, 5_000, 70_000, 70_001, 9_999_999]);
-        assert_eq!(h.cdf().last().map(|point| point.share), Some(1.0));
-        let mass: f64 = h
-            .pdf()
-            .map(|p| p.per_ns * ((p.to_ns - p.from_ns) as f64 + 1.0))
-            .sum();
-        assert!((mass - 1.0).abs() < 1e-12);
     }
 }

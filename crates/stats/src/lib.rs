@@ -14,18 +14,14 @@ pub mod psquare;
 mod storage;
 #[cfg(test)]
 mod testing;
-mod view;
 pub mod window;
 
 #[cfg(feature = "std")]
 pub use desktop::*;
-pub use histogram::LatencyHistogram;
+pub use histogram::{Bucket, LatencyHistogram};
 pub use moments::Moments;
 pub use num::float;
 pub use psquare::{HEAVY_TAIL_RANK_TOLERANCE, Markers, PSquare, QuantileSetError, RANK_TOLERANCE};
-#[cfg(feature = "std")]
-pub use view::View;
-pub use view::{Bucket, CdfPoint, PdfPoint};
 pub use window::CountWindow;
 #[cfg(feature = "std")]
 pub use window::WindowSummary;

@@ -140,16 +140,6 @@ proptest! {
     }
 
     #[test]
-    fn head_and_tail_partition_the_values(
-        ns in prop::collection::vec(latency(), 0..200),
-        at in 0u64..2047,
-    ) {
-        let histogram = histogram_of(&ns);
-        let parts = histogram.head(at).count() + histogram.tail(at + 1).count();
-        prop_assert_eq!(parts, ns.len() as u64);
-    }
-
-    #[test]
     fn a_count_window_is_its_latest_samples(
         xs in prop::collection::vec(-1e6..1e6f64, 0..200),
         n in 1usize..60,
