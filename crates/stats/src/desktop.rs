@@ -33,7 +33,7 @@ pub mod worth;
 pub use accumulator::{Above, Accumulator, Keep};
 pub use batch::{BatchMeans, autocorrelation_time};
 pub use dependence::{Dependence, Exceedances};
-pub use exceed::{ThresholdCounter, ThresholdMismatch};
+pub use exceed::ThresholdCounter;
 pub use hdr_log::{
     HistogramLog, HlogLimits, ReadHistogramError, TaggedHistogram, ThreadHistogram,
     WriteHistogramError, read_hlog, read_hlog_within, write_hlog,

@@ -82,11 +82,6 @@ impl BatchMeans {
         &self.moments
     }
 
-    /// The number of samples in a full batch.
-    pub fn batch_size(&self) -> u64 {
-        self.batches.size
-    }
-
     /// What the samples are worth for their mean. `None` below [`MINIMUM`](Self::MINIMUM) samples.
     pub fn worth(&self) -> Option<Worth> {
         let count = self.moments.count();
@@ -295,7 +290,7 @@ mod tests {
         let whole = batched(&xs);
         let mut parts = BatchMeans::new();
         xs.chunks(77).for_each(|part| parts.extend_from_slice(part));
-        assert_eq!(whole.batch_size(), parts.batch_size());
+        assert_eq!(whole.batches.size, parts.batches.size);
         let (a, b) = (whole.autocorrelation_time(), parts.autocorrelation_time());
         assert!((a.unwrap() / b.unwrap() - 1.0).abs() < 1e-6);
     }

@@ -23,11 +23,6 @@ pub struct ThresholdCounter {
     above: Vec<(u64, u64)>,
 }
 
-/// Two counters of different thresholds were to be merged.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("counters of different thresholds cannot be merged")]
-pub struct ThresholdMismatch;
-
 impl ThresholdCounter {
     /// Creates a counter of the given thresholds, in any order; a repeated one counts once.
     pub fn new(thresholds: &[u64]) -> Self {
@@ -57,22 +52,6 @@ impl ThresholdCounter {
             }
             *above += xs.iter().map(|x| u64::from(x > threshold)).sum::<u64>();
         }
-    }
-
-    /// Adds the counts of `other`.
-    ///
-    /// # Errors
-    ///
-    /// [`ThresholdMismatch`], and nothing changes, when the thresholds differ.
-    pub fn merge(&mut self, other: &Self) -> Result<(), ThresholdMismatch> {
-        if !self.counts().map(|c| c.0).eq(other.counts().map(|c| c.0)) {
-            return Err(ThresholdMismatch);
-        }
-        self.count += other.count;
-        for (mine, theirs) in self.above.iter_mut().zip(&other.above) {
-            mine.1 += theirs.1;
-        }
-        Ok(())
     }
 
     /// The number of samples.
@@ -106,22 +85,6 @@ mod tests {
             [(0, 3), (10, 2), (u64::MAX, 0)]
         );
         assert_eq!((c.above(10), c.above(11)), (Some(2), None));
-    }
-
-    #[test]
-    fn merge_adds_and_refuses_other_thresholds() {
-        let mut a = ThresholdCounter::new(&[5]);
-        a.record(6);
-        let mut b = ThresholdCounter::new(&[5]);
-        b.record(7);
-        a.merge(&b).unwrap();
-        assert_eq!((a.count(), a.above(5)), (2, Some(2)));
-        let before = a.clone();
-        assert_eq!(
-            a.merge(&ThresholdCounter::new(&[6])),
-            Err(ThresholdMismatch)
-        );
-        assert_eq!(a, before);
     }
 
     #[test]
