@@ -4,7 +4,6 @@
 //! What takes a heap or an operating system: all but the statistics that run online.
 
 pub mod accumulator;
-pub(crate) mod base64;
 pub mod batch;
 pub(crate) mod binomial;
 pub mod dependence;

@@ -19,6 +19,9 @@ use std::borrow::Borrow;
 use std::io::{self, Read, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry, Tag,
@@ -28,10 +31,15 @@ use hdrhistogram::serialization::{
 };
 
 use crate::LatencyHistogram;
-use crate::base64;
 use crate::payload::{self, Budget};
 
 const DIGITS: u8 = 3;
+
+/// Padded; the bits behind the last byte, which another writer may leave, say nothing.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// One histogram of an interval log.
 #[derive(Clone, Debug, PartialEq)]
@@ -315,7 +323,7 @@ pub fn read_hlog_within(
                         limit: limits.entries as u64,
                     });
                 }
-                let payload = base64::decode(interval.encoded_histogram()).ok_or_else(|| {
+                let payload = BASE64.decode(interval.encoded_histogram()).map_err(|_| {
                     ReadHistogramError::Decode {
                         reason: "the payload is not base64".to_owned(),
                     }
@@ -445,6 +453,23 @@ mod tests {
     }
 
     #[test]
+    fn malformed_base64_is_refused_and_bits_behind_the_last_byte_are_not() {
+        for text in [
+            "A", "AA", "AAA", "A===", "====", "AA=A", "Zm9v\n", "Zm 9", "é===",
+        ] {
+            assert!(BASE64.decode(text).is_err(), "{text}");
+        }
+        for (text, plain) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zh==", "f"),
+            ("Zm9vYmE=", "fooba"),
+        ] {
+            assert_eq!(BASE64.decode(text).unwrap(), plain.as_bytes());
+        }
+    }
+
+    #[test]
     fn what_is_read_is_what_hdrhistogram_reads() {
         use hdrhistogram::serialization::Deserializer;
         let cases = [
@@ -545,7 +570,7 @@ mod tests {
     #[test]
     fn a_log_unpacks_to_no_more_than_was_allowed() {
         let line = |n: usize| {
-            let encoded = crate::base64::encode(&deflated(&payload(0, 3, 1, u64::MAX, &[])));
+            let encoded = BASE64.encode(deflated(&payload(0, 3, 1, u64::MAX, &[])));
             format!("Tag={n},0.000,1.000,0,{encoded}\n")
         };
         let log: String = (0..100).map(line).collect();
