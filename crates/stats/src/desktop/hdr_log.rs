@@ -3,9 +3,9 @@
 
 //! Histograms in the formats of the HdrHistogram family.
 //!
-//! One histogram is a *V2* payload, plain or deflated. Several, each with a tag and the time that it
-//! covers, are an *interval log*: lines of text that HistogramLogAnalyzer, the Java, Python and
-//! other HDR tools read.
+//! Histograms, each with a tag and the time that it covers, are an *interval log*: lines of text
+//! that HistogramLogAnalyzer, the Java, Python and other HDR tools read. Each is a *V2* payload,
+//! deflated; a plain one is read too.
 //!
 //! The formats keep counts only. The clamped count and the exact extremes are not in them: a
 //! histogram that was read has the borders of its outermost buckets as extremes, and no clamped
@@ -26,9 +26,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry, Tag,
 };
-use hdrhistogram::serialization::{
-    Serializer, V2DeflateSerializeError, V2DeflateSerializer, V2SerializeError, V2Serializer,
-};
+use hdrhistogram::serialization::{V2DeflateSerializeError, V2DeflateSerializer};
 
 use crate::LatencyHistogram;
 use crate::payload::{self, Budget};
@@ -154,56 +152,6 @@ pub enum ReadHistogramError {
 }
 
 impl LatencyHistogram {
-    /// Writes the counts as a plain HdrHistogram V2 payload.
-    ///
-    /// # Errors
-    ///
-    /// [`WriteHistogramError`] when the writer fails, or the range needs more than the format has.
-    pub fn write_v2(&self, writer: &mut impl Write) -> Result<(), WriteHistogramError> {
-        V2Serializer::new()
-            .serialize(&self.to_hdr()?, writer)
-            .map(drop)
-            .map_err(|e| match e {
-                V2SerializeError::IoError(e) => WriteHistogramError::Write(e),
-                other => encode_error(other),
-            })
-    }
-
-    /// Writes the counts as a deflated HdrHistogram V2 payload.
-    ///
-    /// # Errors
-    ///
-    /// [`WriteHistogramError`] when the writer fails, or the range needs more than the format has.
-    pub fn write_v2_compressed(&self, writer: &mut impl Write) -> Result<(), WriteHistogramError> {
-        V2DeflateSerializer::new()
-            .serialize(&self.to_hdr()?, writer)
-            .map(drop)
-            .map_err(deflate_error)
-    }
-
-    /// Reads an HdrHistogram V2 payload, plain or deflated.
-    ///
-    /// ```
-    /// use punctual_stats::LatencyHistogram;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut histogram = LatencyHistogram::default();
-    /// histogram.record_slice(&[1_000, 2_000, 1_000]);
-    /// let mut bytes = Vec::new();
-    /// histogram.write_v2_compressed(&mut bytes)?;
-    /// assert_eq!(LatencyHistogram::read_v2(&mut &bytes[..])?, histogram);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`ReadHistogramError`] when the reader fails or ends early, the payload is malformed, or its
-    /// resolution is below ours.
-    pub fn read_v2(reader: &mut impl Read) -> Result<Self, ReadHistogramError> {
-        payload::read(reader, &mut Budget::new(HlogLimits::default().bytes))
-    }
-
     fn to_hdr(&self) -> Result<Histogram<u64>, WriteHistogramError> {
         let mut hdr =
             Histogram::new_with_bounds(1, self.highest().max(2), DIGITS).map_err(encode_error)?;
@@ -355,7 +303,30 @@ fn deflate_error(error: V2DeflateSerializeError) -> WriteHistogramError {
 
 #[cfg(test)]
 mod tests {
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
+
     use super::*;
+
+    fn read(bytes: &[u8]) -> Result<LatencyHistogram, ReadHistogramError> {
+        payload::read(
+            &mut &bytes[..],
+            &mut Budget::new(HlogLimits::default().bytes),
+        )
+    }
+
+    fn written(hdr: &Histogram<u64>, mut serializer: impl Serializer) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        serializer.serialize(hdr, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn plain(hdr: &Histogram<u64>) -> Vec<u8> {
+        written(hdr, V2Serializer::new())
+    }
+
+    fn packed(hdr: &Histogram<u64>) -> Vec<u8> {
+        written(hdr, V2DeflateSerializer::new())
+    }
 
     fn sample() -> LatencyHistogram {
         let mut h = LatencyHistogram::default();
@@ -371,11 +342,9 @@ mod tests {
             LatencyHistogram::default(),
             LatencyHistogram::new(1000),
         ] {
-            let (mut plain, mut deflated) = (Vec::new(), Vec::new());
-            h.write_v2(&mut plain).unwrap();
-            h.write_v2_compressed(&mut deflated).unwrap();
-            for bytes in [plain, deflated] {
-                let read = LatencyHistogram::read_v2(&mut &bytes[..]).unwrap();
+            let hdr = h.to_hdr().unwrap();
+            for bytes in [plain(&hdr), packed(&hdr)] {
+                let read = read(&bytes).unwrap();
                 assert!(read.buckets().eq(h.buckets()));
                 assert_eq!((read.count(), read.highest()), (h.count(), h.highest()));
             }
@@ -389,14 +358,7 @@ mod tests {
             tag: tag.map(str::to_owned),
             start: Duration::from_millis(start_ms),
             duration: Duration::from_millis(1500),
-            histogram: LatencyHistogram::read_v2(
-                &mut &{
-                    let mut bytes = Vec::new();
-                    sample().write_v2(&mut bytes).unwrap();
-                    bytes
-                }[..],
-            )
-            .unwrap(),
+            histogram: read(&plain(&sample().to_hdr().unwrap())).unwrap(),
         };
         let entries = [
             entry(Some("cpu0"), 0),
@@ -434,16 +396,15 @@ mod tests {
 
     #[test]
     fn truncated_and_altered_bytes_are_errors_not_panics() {
-        let mut bytes = Vec::new();
-        sample().write_v2(&mut bytes).unwrap();
+        let bytes = plain(&sample().to_hdr().unwrap());
         for end in 0..bytes.len() {
-            assert!(LatencyHistogram::read_v2(&mut &bytes[..end]).is_err());
+            assert!(read(&bytes[..end]).is_err());
         }
         for at in 0..bytes.len() {
             for bit in 0..8 {
                 let mut altered = bytes.clone();
                 altered[at] ^= 1 << bit;
-                drop(LatencyHistogram::read_v2(&mut &altered[..]));
+                drop(read(&altered));
             }
         }
         for text in ["x", "Tag=a,1,2,3,!!!!\n", "1,2,3\n", "Tag=a,1,2,3,AAAA\n"] {
@@ -489,16 +450,7 @@ mod tests {
             for value in [0, 1, high / 2, high] {
                 hdr.record(value).unwrap();
             }
-            for deflated in [false, true] {
-                let mut bytes = Vec::new();
-                match deflated {
-                    true => drop(
-                        V2DeflateSerializer::new()
-                            .serialize(&hdr, &mut bytes)
-                            .unwrap(),
-                    ),
-                    false => drop(V2Serializer::new().serialize(&hdr, &mut bytes).unwrap()),
-                }
+            for bytes in [plain(&hdr), packed(&hdr)] {
                 let again: Histogram<u64> =
                     Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
                 let mut expected = LatencyHistogram::new(again.high());
@@ -507,7 +459,7 @@ mod tests {
                     expected.record_n(value.min(again.high()), step.count_at_value());
                 }
                 let expected = expected.with_extremes(again.min(), again.max());
-                let read = LatencyHistogram::read_v2(&mut &bytes[..]).unwrap();
+                let read = read(&bytes).unwrap();
                 assert!(read == expected, "{digits} {high}: {read:?} {expected:?}");
             }
         }
@@ -538,7 +490,7 @@ mod tests {
 
     #[test]
     fn no_length_is_believed_before_the_bytes_have_come() {
-        let read = |bytes: Vec<u8>| LatencyHistogram::read_v2(&mut &bytes[..]);
+        let read = |bytes: Vec<u8>| read(&bytes);
         // 4 GiB of counts are said, and none is there.
         let said = read(payload(u32::MAX, 3, 1, 1 << 40, &[])).unwrap_err();
         assert!(matches!(said, ReadHistogramError::Read(_)), "{said}");
@@ -591,9 +543,7 @@ mod tests {
     #[test]
     fn coarser_histograms_are_refused() {
         let hdr = Histogram::<u64>::new_with_bounds(1, 1 << 30, 2).unwrap();
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&hdr, &mut bytes).unwrap();
-        let error = LatencyHistogram::read_v2(&mut &bytes[..]).unwrap_err();
+        let error = read(&plain(&hdr)).unwrap_err();
         assert!(matches!(
             error,
             ReadHistogramError::Coarse { digits: 2, unit: 1 }
