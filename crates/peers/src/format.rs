@@ -3,9 +3,6 @@
 
 //! The formats, and how their files begin.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// A format that can be imported.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -45,47 +42,25 @@ pub enum Format {
 /// How much of a file [`detect`] wants to see.
 pub const DETECT_BYTES: usize = 64 << 10;
 
+punctual_model::choices!(Format {
+    CyclictestText => "cyclictest-text",
+    CyclictestLog => "cyclictest-log",
+    CyclictestHistogram => "cyclictest-hist",
+    CyclictestJson => "cyclictest-json",
+    RtlaHist => "rtla-hist",
+    RtlaTimerlatTop => "rtla-timerlat-top",
+    RtlaNoiseTop => "rtla-noise-top",
+    OslatText => "oslat-text",
+    OslatJson => "oslat-json",
+    JitterdebuggerJson => "jitterdebugger-json",
+    JitterdebuggerRaw => "jitterdebugger-raw",
+    Rteval => "rteval",
+    Phoronix => "phoronix",
+    Latmus => "latmus",
+    XenomaiLatency => "xenomai-latency",
+});
+
 impl Format {
-    /// Every format.
-    pub const ALL: &'static [Self] = &[
-        Self::CyclictestText,
-        Self::CyclictestLog,
-        Self::CyclictestHistogram,
-        Self::CyclictestJson,
-        Self::RtlaHist,
-        Self::RtlaTimerlatTop,
-        Self::RtlaNoiseTop,
-        Self::OslatText,
-        Self::OslatJson,
-        Self::JitterdebuggerJson,
-        Self::JitterdebuggerRaw,
-        Self::Rteval,
-        Self::Phoronix,
-        Self::Latmus,
-        Self::XenomaiLatency,
-    ];
-
-    /// Returns its name, as options and records spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CyclictestText => "cyclictest-text",
-            Self::CyclictestLog => "cyclictest-log",
-            Self::CyclictestHistogram => "cyclictest-hist",
-            Self::CyclictestJson => "cyclictest-json",
-            Self::RtlaHist => "rtla-hist",
-            Self::RtlaTimerlatTop => "rtla-timerlat-top",
-            Self::RtlaNoiseTop => "rtla-noise-top",
-            Self::OslatText => "oslat-text",
-            Self::OslatJson => "oslat-json",
-            Self::JitterdebuggerJson => "jitterdebugger-json",
-            Self::JitterdebuggerRaw => "jitterdebugger-raw",
-            Self::Rteval => "rteval",
-            Self::Phoronix => "phoronix",
-            Self::Latmus => "latmus",
-            Self::XenomaiLatency => "xenomai-latency",
-        }
-    }
-
     /// Returns the tool that writes it.
     pub const fn tool(self) -> &'static str {
         match self {
@@ -101,28 +76,6 @@ impl Format {
             Self::Latmus => "latmus",
             Self::XenomaiLatency => "latency",
         }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A name is of no format.
-#[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no format")]
-pub struct UnknownFormatName(String);
-
-impl FromStr for Format {
-    type Err = UnknownFormatName;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().find(|format| format.name() == name);
-        found
-            .copied()
-            .ok_or_else(|| UnknownFormatName(name.to_owned()))
     }
 }
 

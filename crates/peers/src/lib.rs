@@ -36,7 +36,7 @@ use punctual_model::Sample;
 
 pub use decimals::two_decimals;
 pub use error::{ImportError, Place};
-pub use format::{DETECT_BYTES, Format, UnknownFormatName, detect};
+pub use format::{DETECT_BYTES, Format, detect};
 pub use imported::{Imported, Labels, Spike};
 pub use series::{Buckets, Rounded, SourceSeries};
 
