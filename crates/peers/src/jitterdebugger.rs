@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, ErrorKind};
 
 use punctual_model::{Sample, SampleTimes};
-use punctual_stats::{Bucket, float};
+use punctual_stats::float;
 use serde::Deserialize;
 
 use crate::error::{ImportError, Place};
@@ -21,7 +21,7 @@ use crate::format::Format;
 use crate::imported::Imported;
 use crate::json::{self, Pairs, SysInfo};
 use crate::lines::nanos;
-use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 use crate::{SampleSink, Unit};
 
 /// Bytes of a record of `samples.raw`.
@@ -83,22 +83,15 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
     let ns =
         |value| nanos(0, value, unit_ns).map_err(|_| wrong("a value is longer than any latency"));
     let mut buckets = thread.histogram.buckets(unit_ns, ns)?;
-    buckets.beyond = buckets.counted().and_then(|n| thread.count.checked_sub(n));
-    let beyond = buckets
-        .beyond
-        .ok_or_else(|| wrong("the buckets have more samples than it counts"))?;
+    if !buckets.close(thread.count) {
+        return Err(wrong("the buckets have more samples than it counts"));
+    }
     let some = thread.count > 0;
     let (min, max) = match some {
         true => (ns(thread.min)?, ns(thread.max)?),
         false => (0, 0),
     };
-    let (first, last) = (buckets.entries.first(), buckets.entries.last());
-    let fits = first.is_none_or(|b| b.from_ns == min)
-        && last.is_none_or(|b| match beyond {
-            0 => b.from_ns == max,
-            _ => b.from_ns < max,
-        });
-    if !fits {
+    if !buckets.reach(min, max) {
         return Err(wrong("the extremes do not agree with the buckets"));
     }
     Ok(SourceSeries {
@@ -182,27 +175,8 @@ pub(crate) fn read_samples(
     }
     let mut imported = Imported::new(Format::JitterdebuggerRaw, "jitterdebugger");
     for (thread, samples) in threads {
-        let entries: Vec<Bucket> = samples
-            .counts
-            .iter()
-            .map(|(value, count)| Bucket {
-                from_ns: value * unit_ns,
-                to_ns: value * unit_ns + unit_ns - 1,
-                count: *count,
-            })
-            .collect();
-        imported.series.push(SourceSeries {
-            thread,
-            count: samples.counts.values().sum(),
-            min_ns: entries.first().map(|bucket| bucket.from_ns),
-            max_ns: entries.last().map(|bucket| bucket.to_ns),
-            buckets: Some(Buckets {
-                entries,
-                beyond: Some(0),
-                ..Buckets::default()
-            }),
-            ..SourceSeries::default()
-        });
+        let series = SourceSeries::of_values(thread, &samples.counts, unit_ns);
+        imported.series.push(series);
     }
     imported.resolution_ns = Some(unit_ns);
     imported.mean_error_ns = Some(float(unit_ns));

@@ -83,6 +83,21 @@ impl Buckets {
             .try_fold(0_u64, |sum, bucket| sum.checked_add(bucket.count))
     }
 
+    /// Takes what `count` has more than the entries for samples above them. Returns whether it has as many.
+    pub(crate) fn close(&mut self, count: u64) -> bool {
+        self.beyond = self.counted().and_then(|n| count.checked_sub(n));
+        self.beyond.is_some()
+    }
+
+    /// Returns whether these extremes, cut to lower ends, can be those of the samples.
+    pub(crate) fn reach(&self, min: u64, max: u64) -> bool {
+        self.entries.first().is_none_or(|b| b.from_ns == min)
+            && self.entries.last().is_none_or(|b| match self.beyond {
+                Some(0) => b.from_ns == max,
+                _ => b.from_ns < max,
+            })
+    }
+
     /// Returns whether the entries hold every sample.
     pub(crate) fn complete(&self) -> bool {
         self.beyond == Some(0)
@@ -130,6 +145,28 @@ impl Buckets {
 }
 
 impl SourceSeries {
+    /// Makes one of how often each value came, in units of `unit_ns`.
+    pub(crate) fn of_values(thread: u32, counts: &BTreeMap<u64, u64>, unit_ns: u64) -> Self {
+        let bucket = |(value, count): (&u64, &u64)| Bucket {
+            from_ns: value * unit_ns,
+            to_ns: value * unit_ns + unit_ns - 1,
+            count: *count,
+        };
+        let entries: Vec<Bucket> = counts.iter().map(bucket).collect();
+        Self {
+            thread,
+            count: counts.values().sum(),
+            min_ns: entries.first().map(|bucket| bucket.from_ns),
+            max_ns: entries.last().map(|bucket| bucket.to_ns),
+            buckets: Some(Buckets {
+                entries,
+                beyond: Some(0),
+                ..Buckets::default()
+            }),
+            ..Self::default()
+        }
+    }
+
     /// Returns the mean: of the source's own numbers where the buckets have them all, else the one
     /// that is stated, else that of the mid-points. It never lies outside of the extremes.
     fn mean(&self) -> Option<f64> {

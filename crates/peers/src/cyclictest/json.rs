@@ -114,18 +114,10 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
         None => None,
         Some(pairs) => {
             let mut buckets = pairs.buckets(unit_ns, ns)?;
-            let beyond = buckets.counted().and_then(|n| thread.cycles.checked_sub(n));
-            buckets.beyond = beyond;
-            let beyond =
-                beyond.ok_or_else(|| wrong("the buckets have more samples than cycles"))?;
-            let (first, last) = (buckets.entries.first(), buckets.entries.last());
-            let (min, max) = (ns(thread.min)?, ns(thread.max)?);
-            let fits = first.is_none_or(|b| b.from_ns == min)
-                && last.is_none_or(|b| match beyond {
-                    0 => b.from_ns == max,
-                    _ => b.from_ns < max,
-                });
-            if !fits {
+            if !buckets.close(thread.cycles) {
+                return Err(wrong("the buckets have more samples than cycles"));
+            }
+            if !buckets.reach(ns(thread.min)?, ns(thread.max)?) {
                 return Err(wrong("the extremes do not agree with the buckets"));
             }
             Some(buckets)

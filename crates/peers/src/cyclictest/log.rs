@@ -10,14 +10,13 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use punctual_model::{Sample, SampleTimes};
-use punctual_stats::Bucket;
 
 use super::{ASSUMED_US, Announced, Preamble, interval_line, is_remark};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number};
-use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 use crate::{SampleSink, Unit};
 
 /// Samples handed on at a time. Small, because every thread of a log has such a block.
@@ -121,7 +120,8 @@ pub(crate) fn read<R: BufRead>(
     for (number, mut thread) in threads.into_iter().enumerate() {
         flush(number, &mut thread, sink)?;
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        imported.series.push(series(number, &thread, unit_ns));
+        let series = SourceSeries::of_values(number, &thread.counts, unit_ns);
+        imported.series.push(series);
     }
     intervals.tell(preamble.command(), &mut imported);
     preamble.tell(&mut imported);
@@ -158,28 +158,4 @@ fn flush(number: usize, thread: &mut Thread, sink: &mut dyn SampleSink) -> Resul
         .map_err(ImportError::Sink)?;
     thread.block.clear();
     Ok(())
-}
-
-fn series(number: u32, thread: &Thread, unit_ns: u64) -> SourceSeries {
-    let entries: Vec<Bucket> = thread
-        .counts
-        .iter()
-        .map(|(value, count)| Bucket {
-            from_ns: value * unit_ns,
-            to_ns: value * unit_ns + unit_ns - 1,
-            count: *count,
-        })
-        .collect();
-    SourceSeries {
-        thread: number,
-        count: thread.next,
-        min_ns: entries.first().map(|bucket| bucket.from_ns),
-        max_ns: entries.last().map(|bucket| bucket.to_ns),
-        buckets: Some(Buckets {
-            entries,
-            beyond: Some(0),
-            ..Buckets::default()
-        }),
-        ..SourceSeries::default()
-    }
 }
