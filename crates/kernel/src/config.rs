@@ -16,10 +16,10 @@ mod kconfig;
 mod values;
 
 pub use check::check;
+pub(crate) use configure::make;
 pub use configure::{
     Base, ConfigError, Configured, Wish, configure, read_file, read_fragment, running,
 };
-pub(crate) use configure::{hex, make};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};
 pub use kconfig::KconfigError;
 pub use values::{OFF, OddLine, Values};

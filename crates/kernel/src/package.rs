@@ -79,7 +79,7 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError
     })
 }
 
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let found = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
     all.sort();

@@ -17,7 +17,6 @@ use thiserror::Error;
 
 use super::architecture::Architecture;
 use super::libraries;
-use crate::config::hex;
 
 const MAGIC: &[u8] = b"\x7fELF";
 const CLASS_64: u8 = 2;
@@ -196,7 +195,7 @@ impl Program {
     pub fn sha256(&self) -> String {
         let mut hash = Sha256::new();
         self.parts().for_each(|part| hash.update(part));
-        hex(&hash.finalize())
+        format!("{:x}", hash.finalize())
     }
 
     fn parts(&self) -> impl Iterator<Item = &[u8]> {

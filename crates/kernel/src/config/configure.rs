@@ -139,17 +139,8 @@ pub struct Configured {
 impl Configured {
     /// Returns the SHA-256 of the options, sorted, without comments.
     pub fn sha256(&self) -> String {
-        hex(&Sha256::digest(self.values.to_text()))
+        format!("{:x}", Sha256::digest(self.values.to_text()))
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Makes the `.config` that is wished for in `output`, and verifies it.

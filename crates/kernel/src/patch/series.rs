@@ -12,7 +12,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::diff::Patch;
 use super::error::SeriesError;
-use crate::config::hex;
 use crate::file::{read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 use punctual_model::{Gathered as _, Ordered as _};
@@ -94,7 +93,7 @@ impl Series {
             hash.update(format!("{name} -p{strip} {}\n", text.len()));
             hash.update(text);
         }
-        hex(&hash.finalize())
+        format!("{:x}", hash.finalize())
     }
 
     /// Returns every file that is touched.

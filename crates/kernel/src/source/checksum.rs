@@ -13,7 +13,6 @@ use punctual_sys::PathError;
 
 use super::error::FetchError;
 use super::kernel_store::KernelStoreError;
-use crate::config::hex;
 use crate::file::{open_regular, too_long};
 use crate::tool::{ToolError, ask, command};
 
@@ -25,15 +24,8 @@ use crate::tool::{ToolError, ask, command};
 pub fn sha256(path: &Path) -> Result<String, KernelStoreError> {
     let mut file = File::open(path).map_err(PathError::at("open", path))?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
-            Ok(count) => hash.update(buffer.get(..count).unwrap_or_default()),
-            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
-            Err(err) => return Err(PathError::new("read", path, err).into()),
-        }
-    }
+    io::copy(&mut file, &mut hash).map_err(PathError::at("read", path))?;
+    Ok(format!("{:x}", hash.finalize()))
 }
 
 /// Copies a file to `to`, and returns the SHA-256 of what was copied: whoever changes the file afterwards changes
@@ -46,7 +38,7 @@ pub(super) fn take(from: &Path, to: &Path, most: u64) -> Result<String, KernelSt
     let mut copied = 0;
     loop {
         let count = match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(0) => return Ok(format!("{:x}", hash.finalize())),
             Ok(count) => count,
             Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
             Err(err) => return Err(PathError::new("read", from, err).into()),

@@ -4,7 +4,7 @@
 //! Sources and images out of packages of the distribution, which are unpacked and never installed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use punctual_model::{KernelImage, SourceOrigin};
 
@@ -14,6 +14,7 @@ use super::checksum::{compare, listed_sha256, take};
 use super::error::FetchError;
 use super::fetch::{Fetch, Fetched};
 use super::kernel_store::StoredKind;
+use crate::package::entries;
 use crate::tool::{Long, ToolError, command, run};
 use crate::unpack::{Links, Packed, shown, unpack};
 
@@ -96,7 +97,7 @@ impl Fetch<'_> {
             self.stock.free(StoredKind::Source, &name)?;
             self.unpack_package(path, &from, made.path(), "usr/src")?;
             let src = made.path().join("usr/src");
-            let tarball = files(&src)
+            let tarball = entries(&src)
                 .into_iter()
                 .find(|path| path.to_string_lossy().contains(".tar"));
             let Some(tarball) = tarball else {
@@ -113,7 +114,7 @@ impl Fetch<'_> {
         }
         self.unpack_package(path, &from, made.path(), "boot")?;
         let boot = made.path().join("boot");
-        let image = files(&boot).into_iter().find(|path| {
+        let image = entries(&boot).into_iter().find(|path| {
             if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
                 return false;
             }
@@ -195,13 +196,6 @@ fn nothing(package: &str, wanted: &'static str, depends: &str) -> FetchError {
         wanted,
         hint: meant.map_or_else(String::new, |meant| format!("; it depends on {meant}")),
     }
-}
-
-fn files(path: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.sort();
-    files
 }
 
 #[cfg(test)]
