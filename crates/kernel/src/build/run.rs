@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use punctual_model::{BuildEnd, BuiltKernel, KernelModel, UnmetOption};
+use punctual_model::{BuildEnd, BuiltKernel, UnmetOption};
 use punctual_sys::PathError;
 use punctual_sys::SysRoot;
 
@@ -313,10 +313,12 @@ fn described(
 }
 
 fn prepare(make: &mut Long<'_>, order: &Order<'_>, objects: &Path, ccache: bool) {
-    let local = order.wish.model.map_or("-punctual", local_version);
+    // Kernels of two models can be installed side by side.
+    let model = order.wish.model.map(|model| format!("-{model}"));
+    let local = model.unwrap_or_default();
     make.command
         .arg(format!("-j{}", order.jobs))
-        .arg(format!("LOCALVERSION={local}"));
+        .arg(format!("LOCALVERSION=-punctual{local}"));
     if ccache {
         make.command
             .arg(format!("CC=ccache {}", order.tree.compiler()));
@@ -330,18 +332,6 @@ fn prepare(make: &mut Long<'_>, order: &Order<'_>, objects: &Path, ccache: bool)
         .env("KBUILD_BUILD_USER", BUILDER)
         .env("KBUILD_BUILD_HOST", BUILDER)
         .env("KBUILD_BUILD_VERSION", "1");
-}
-
-/// What the release ends in: kernels of two models can be installed side by side.
-const fn local_version(model: KernelModel) -> &'static str {
-    match model {
-        KernelModel::None => "-punctual-none",
-        KernelModel::Voluntary => "-punctual-voluntary",
-        KernelModel::Full => "-punctual-full",
-        KernelModel::Lazy => "-punctual-lazy",
-        KernelModel::Rt => "-punctual-rt",
-        KernelModel::Dynamic => "-punctual-dynamic",
-    }
 }
 
 /// Takes what was built out of make's directory.

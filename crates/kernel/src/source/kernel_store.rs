@@ -48,22 +48,12 @@ impl StoredKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Source, Self::Image, Self::Build, Self::Flow];
 
-    const fn directory(self) -> &'static str {
-        match self {
-            Self::Source => "sources",
-            Self::Image => "images",
-            Self::Build => "builds",
-            Self::Flow => "flows",
-        }
+    fn directory(self) -> String {
+        format!("{}s", self.noun())
     }
 
-    const fn file(self) -> &'static str {
-        match self {
-            Self::Source => "source.json",
-            Self::Image => "image.json",
-            Self::Build => "build.json",
-            Self::Flow => "flow.json",
-        }
+    fn file(self) -> String {
+        format!("{}.json", self.noun())
     }
 
     /// Returns the word for one of them.
