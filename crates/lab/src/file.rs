@@ -9,7 +9,7 @@ mod levels;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_model::{Gathered as _, Nanos};
+use punctual_model::{Gathered as _, LookRule, Nanos};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -155,19 +155,8 @@ pub struct Stop {
     pub blocks: u32,
     /// Time, looked at between blocks: a block that would not fit is not begun.
     pub time: Option<Nanos>,
-    /// Looks at the comparisons while it goes on.
-    pub sequential: Option<Sequential>,
-}
-
-/// A rule that ends as soon as every comparison is resolved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sequential {
-    /// Blocks before the first look.
-    pub first: u32,
-    /// Blocks between looks.
-    pub every: u32,
-    /// Probability of a false verdict over all looks.
-    pub alpha: f64,
+    /// Looks at the comparisons while it goes on, and ends it as soon as every one is resolved.
+    pub sequential: Option<LookRule>,
 }
 
 #[derive(Deserialize)]
@@ -529,7 +518,7 @@ impl Reader<'_> {
         let sequential = match &text.sequential {
             None => None,
             Some(rule) => {
-                let rule = Sequential {
+                let rule = LookRule {
                     first: rule.first.unwrap_or(4),
                     every: rule.every.unwrap_or(2),
                     alpha: rule.alpha.unwrap_or(0.05),

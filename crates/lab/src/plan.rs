@@ -8,6 +8,7 @@ mod invocation;
 
 use std::collections::BTreeMap;
 
+use punctual_model::StudySkipped;
 use serde::{Deserialize, Serialize};
 
 use self::cells::cells;
@@ -47,16 +48,7 @@ pub struct Plan {
     pub aliases: Vec<String>,
     /// What was left out because the machine cannot have it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub skipped: Vec<Skipped>,
-}
-
-/// Something that was left out because the machine cannot have it.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Skipped {
-    /// What: `measure io`, `step=performance`.
-    pub what: String,
-    /// Why.
-    pub reason: String,
+    pub skipped: Vec<StudySkipped>,
 }
 
 /// One run to be done.
@@ -108,7 +100,7 @@ impl Plan {
             self.cells.retain(|cell| !has(cell));
         }
         let what = format!("{factor}={level}");
-        self.skipped.push(Skipped { what, reason });
+        self.skipped.push(StudySkipped { what, reason });
         self.cells.len()
     }
 
@@ -117,7 +109,7 @@ impl Plan {
     pub fn without_measurement(&mut self, name: &str, reason: String) {
         self.measurements.retain(|known| known != name);
         let what = format!("measure {name}");
-        self.skipped.push(Skipped { what, reason });
+        self.skipped.push(StudySkipped { what, reason });
     }
 
     /// Returns all blocks, those of the warm-up included.

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use punctual_model::{PublishedClaim, PublishedTable, StudyStep};
 use serde::Deserialize;
 
 use crate::error::LabError;
@@ -96,12 +97,12 @@ pub struct Study {
     pub found: String,
     /// What we do differently, and why.
     pub differences: Vec<String>,
-    /// The published tables.
+    /// The published tables, their figures as they were printed.
     #[serde(default)]
-    pub published: Vec<Published>,
+    pub published: Vec<PublishedTable>,
     /// The steps of the work, and what stands for each here.
     #[serde(default, rename = "step")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<StudyStep>,
     /// Every result of the work, and where it is measured here.
     #[serde(rename = "row")]
     pub rows: Vec<PaperRow>,
@@ -113,28 +114,6 @@ pub struct Study {
     /// What is asked of the runs.
     #[serde(rename = "question")]
     pub questions: Vec<Question>,
-}
-
-/// A published table, its figures as they were printed.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it shows.
-    pub title: String,
-    /// Headings with their units.
-    pub columns: Vec<String>,
-    /// Rows.
-    pub rows: Vec<Vec<String>>,
-}
-
-/// A step of the published work.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    /// What the authors did.
-    pub text: String,
-    /// What stands for it here.
-    pub here: String,
 }
 
 /// A result of the work, and where it is measured here.
@@ -270,7 +249,7 @@ pub struct Question {
     pub distribution: bool,
     /// In which direction the work says that the levels differ from the base.
     #[serde(default)]
-    pub claim: Claim,
+    pub claim: PublishedClaim,
     /// Figures that the work says are the same, whatever the claim is of the others.
     #[serde(default)]
     pub same: Vec<String>,
@@ -298,21 +277,6 @@ pub enum AnswerKind {
     Precision,
     /// The moving figures of the first run of each cell, over time.
     Moving,
-}
-
-/// In which direction the work says that a level changes a figure from the base.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Claim {
-    /// It follows from the published values.
-    #[default]
-    Values,
-    /// Lower.
-    Lower,
-    /// Higher.
-    Higher,
-    /// It makes none.
-    None,
 }
 
 impl Study {

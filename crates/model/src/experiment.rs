@@ -47,6 +47,17 @@ pub struct ExperimentResults {
     pub aliases: Vec<String>,
 }
 
+/// When an experiment is looked at while it goes on: it ends as soon as every comparison is resolved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookRule {
+    /// Blocks before the first look.
+    pub first: u32,
+    /// Blocks between looks.
+    pub every: u32,
+    /// Probability of a false verdict over all looks.
+    pub alpha: f64,
+}
+
 /// A factor.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

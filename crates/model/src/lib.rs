@@ -64,7 +64,7 @@ pub use diagnosis::{
 pub use event::{Event, LatencyStep, LoadProgress, Progress, SeriesProgress, WindowFigures};
 pub use experiment::{
     EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect,
-    LevelChange, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
+    LevelChange, LookRule, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
     SequentialState,
 };
 pub use extrapolation::{EXTRAPOLATION_FORMAT, Extrapolation, TailEstimate, TailLevel, TailMethod};
@@ -117,10 +117,10 @@ pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use study::{
-    PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyCurve, StudyCurves,
-    StudyDirection, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPaperRow, StudyPart,
-    StudyPicture, StudyPlace, StudyPoint, StudyReport, StudyResult, StudyRow, StudySkipped,
-    StudySolver, StudyStep,
+    PublishedClaim, PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyCurve,
+    StudyCurves, StudyDirection, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPaperRow,
+    StudyPart, StudyPicture, StudyPlace, StudyPoint, StudyReport, StudyResult, StudyRow,
+    StudySkipped, StudySolver, StudyStep,
 };
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,

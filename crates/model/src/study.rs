@@ -96,6 +96,21 @@ pub struct PublishedTable {
     pub rows: Vec<Vec<String>>,
 }
 
+/// In which direction the work says that a level changes a figure from the base.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum PublishedClaim {
+    /// It follows from the published values.
+    #[default]
+    Values,
+    /// Lower.
+    Lower,
+    /// Higher.
+    Higher,
+    /// It makes none.
+    None,
+}
+
 /// A step of the published work.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

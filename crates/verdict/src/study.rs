@@ -17,7 +17,8 @@ use std::fmt::Write as _;
 
 use punctual_model::{
     Better, ComparedFigure, ComparedRun, Comparison, ComparisonScale, ComparisonVerdict, Condition,
-    Effect, Interval, Nanos, StudyAnswer, StudyDirection, StudyFinding, StudyJoint, StudyRow,
+    Effect, Interval, Nanos, PublishedClaim, StudyAnswer, StudyDirection, StudyFinding, StudyJoint,
+    StudyRow,
 };
 use punctual_stats::requirement::DEFAULT_BURST_NS;
 use punctual_stats::runs::{Options, Question, compare_all};
@@ -53,23 +54,9 @@ pub struct Published {
     /// Their standard error, by level.
     pub errors: BTreeMap<String, f64>,
     /// In which direction the levels differ from the base.
-    pub claim: Claim,
+    pub claim: PublishedClaim,
     /// Figures that are the same, whatever the claim is of the others.
     pub same: Vec<String>,
-}
-
-/// The published direction.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Claim {
-    /// That of the values.
-    #[default]
-    Values,
-    /// Lower than the base.
-    Lower,
-    /// Higher.
-    Higher,
-    /// None was published.
-    None,
 }
 
 /// The direction of a difference.
@@ -90,10 +77,10 @@ impl Published {
             return Some(Way::Same);
         }
         match self.claim {
-            Claim::None => None,
-            Claim::Lower => Some(Way::Lower),
-            Claim::Higher => Some(Way::Higher),
-            Claim::Values => {
+            PublishedClaim::None => None,
+            PublishedClaim::Lower => Some(Way::Lower),
+            PublishedClaim::Higher => Some(Way::Higher),
+            PublishedClaim::Values => {
                 let (base, value) = (self.of(base)?, self.of(level)?);
                 Some(match value.total_cmp(&base) {
                     std::cmp::Ordering::Less => Way::Lower,

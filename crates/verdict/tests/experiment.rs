@@ -6,8 +6,8 @@
 
 mod common;
 
-use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults};
-use punctual_verdict::comparison::experiment::{Design, LookRule, MeasurementInput, experiment};
+use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, LookRule};
+use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
 use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput};
 
 const CELLS: [[&str; 2]; 4] = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]];

@@ -8,9 +8,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use punctual_model::{ComparisonVerdict, Interval, LoadRecord, StudyAnswer, StudyDirection};
+use punctual_model::{
+    ComparisonVerdict, Interval, LoadRecord, PublishedClaim, StudyAnswer, StudyDirection,
+};
 use punctual_verdict::comparison::{GroupInput, Metric, RunInput};
-use punctual_verdict::study::{Cells, Claim, Published, agreement, compared, derived, table};
+use punctual_verdict::study::{Cells, Published, agreement, compared, derived, table};
 
 /// A cell whose runs have these means, each in a block of its own.
 fn cell(name: &str, means: &[f64]) -> GroupInput {
@@ -36,7 +38,7 @@ fn cell(name: &str, means: &[f64]) -> GroupInput {
 const LOW: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
 const HIGH: [f64; 8] = [200.0, 203.0, 199.0, 201.0, 198.0, 202.0, 200.5, 199.5];
 
-fn answer(candidate: &[f64], published: [(&str, f64); 2], claim: Claim) -> StudyAnswer {
+fn answer(candidate: &[f64], published: [(&str, f64); 2], claim: PublishedClaim) -> StudyAnswer {
     let cells = Cells {
         groups: vec![cell("a", &LOW), cell("b", candidate)],
         levels: vec!["a".to_owned(), "b".to_owned()],
@@ -63,26 +65,35 @@ fn an_effect_has_the_published_direction_or_not_and_none_is_no_match() {
     };
     let (up, same) = ([("a", 10.0), ("b", 20.0)], [("a", 10.0), ("b", 10.0)]);
     let worse = ComparisonVerdict::Worse;
-    assert_eq!(of(&HIGH, up, Claim::Values), (worse, StudyDirection::Same));
-    assert_eq!(of(&HIGH, up, Claim::Lower), (worse, StudyDirection::Other));
     assert_eq!(
-        of(&HIGH, same, Claim::Values),
+        of(&HIGH, up, PublishedClaim::Values),
+        (worse, StudyDirection::Same)
+    );
+    assert_eq!(
+        of(&HIGH, up, PublishedClaim::Lower),
         (worse, StudyDirection::Other)
     );
-    assert_eq!(of(&HIGH, up, Claim::None), (worse, StudyDirection::NoClaim));
+    assert_eq!(
+        of(&HIGH, same, PublishedClaim::Values),
+        (worse, StudyDirection::Other)
+    );
+    assert_eq!(
+        of(&HIGH, up, PublishedClaim::None),
+        (worse, StudyDirection::NoClaim)
+    );
     let shuffled: Vec<f64> = LOW.iter().rev().copied().collect();
     let none = ComparisonVerdict::NotDistinguishable;
     assert_eq!(
-        of(&shuffled, up, Claim::Values),
+        of(&shuffled, up, PublishedClaim::Values),
         (none, StudyDirection::NotDistinguishable)
     );
     assert_eq!(
-        of(&shuffled, same, Claim::Values),
+        of(&shuffled, same, PublishedClaim::Values),
         (none, StudyDirection::Same)
     );
     let few = ComparisonVerdict::TooFewRuns;
     assert_eq!(
-        of(&HIGH[..2], up, Claim::Values),
+        of(&HIGH[..2], up, PublishedClaim::Values),
         (few, StudyDirection::TooFewRuns)
     );
 }
@@ -96,7 +107,7 @@ fn a_figure_that_was_published_as_the_same_is_so_whatever_the_claim_of_others_is
             levels: vec!["a".to_owned(), "b".to_owned()],
         };
         let published = Published {
-            claim: Claim::Lower,
+            claim: PublishedClaim::Lower,
             same: vec![figure.to_owned()],
             ..Published::default()
         };
@@ -111,7 +122,7 @@ fn a_figure_that_was_published_as_the_same_is_so_whatever_the_claim_of_others_is
 
 #[test]
 fn published_values_stand_beside_with_their_ratio_and_the_base_has_no_verdict() {
-    let answer = answer(&HIGH, [("a", 10.0), ("b", 15.0)], Claim::Values);
+    let answer = answer(&HIGH, [("a", 10.0), ("b", 15.0)], PublishedClaim::Values);
     let [base, other] = answer.rows.as_slice() else {
         panic!("{answer:#?}")
     };

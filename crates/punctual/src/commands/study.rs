@@ -21,7 +21,7 @@ use std::path::Path;
 
 use punctual_lab::LabError;
 use punctual_lab::study::Study;
-use punctual_model::{PublishedTable, StudyFacts, StudyStep};
+use punctual_model::StudyFacts;
 use punctual_report::document::Document;
 
 use crate::cli::StudyAction;
@@ -70,15 +70,6 @@ fn ours(err: LabError) -> CliError {
 }
 
 fn facts(study: &Study) -> StudyFacts {
-    let table = |table: &punctual_lab::study::Published| PublishedTable {
-        title: table.title.clone(),
-        columns: table.columns.clone(),
-        rows: table.rows.clone(),
-    };
-    let step = |step: &punctual_lab::study::Step| StudyStep {
-        text: step.text.clone(),
-        here: step.here.clone(),
-    };
     StudyFacts {
         name: study.name.clone(),
         title: study.title.clone(),
@@ -86,8 +77,8 @@ fn facts(study: &Study) -> StudyFacts {
         machine: study.machine.clone(),
         method: study.method.trim().to_owned(),
         differences: study.differences.clone(),
-        published: study.published.iter().map(table).collect(),
-        steps: study.steps.iter().map(step).collect(),
+        published: study.published.clone(),
+        steps: study.steps.clone(),
         asked: study.asked.clone(),
         found: study.found.trim().to_owned(),
         rows: rows::as_written(study),

@@ -15,7 +15,7 @@ use punctual_stats::requirement::Requirement;
 use punctual_stats::runs::{Margin, Options};
 use punctual_store::Store;
 use punctual_verdict::comparison::experiment::{
-    Design, LookRule, MeasurementInput, experiment, is_resolved as resolved,
+    Design, MeasurementInput, experiment, is_resolved as resolved,
 };
 use punctual_verdict::comparison::{CompareError, ComparisonRequest, GroupInput, Metric};
 use punctual_verdict::select::{self, Chosen};
@@ -189,11 +189,7 @@ fn design(file: &Experiment, plan: &Plan, finished: Option<String>) -> Design {
         factors: factors.collect(),
         cells: cells.collect(),
         aliases: plan.aliases.clone(),
-        rule: file.stop.sequential.map(|rule| LookRule {
-            first: rule.first,
-            every: rule.every,
-            alpha: rule.alpha,
-        }),
+        rule: file.stop.sequential,
     }
 }
 

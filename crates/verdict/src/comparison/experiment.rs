@@ -19,7 +19,7 @@ use std::slice;
 
 use punctual_model::{
     Better, ComparisonScale, EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor,
-    ExperimentResults, FactorEffect, Finding, Interval, LevelChange, MeasurementResults,
+    ExperimentResults, FactorEffect, Finding, Interval, LevelChange, LookRule, MeasurementResults,
     ParetoCell, ParetoValue,
 };
 use punctual_stats::design::{
@@ -54,17 +54,6 @@ pub struct Design {
     pub aliases: Vec<String>,
     /// When it was looked at, where it was.
     pub rule: Option<LookRule>,
-}
-
-/// When an experiment is looked at while it goes on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LookRule {
-    /// Blocks before the first look.
-    pub first: u32,
-    /// Blocks between looks.
-    pub every: u32,
-    /// Probability of a false verdict over all looks.
-    pub alpha: f64,
 }
 
 /// The runs of one measurement: a group a cell, in the order of the cells. Their tags say the block,

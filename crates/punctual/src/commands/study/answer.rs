@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
-use punctual_lab::study::{AnswerKind, Claim, Need, Question, Study};
+use punctual_lab::study::{AnswerKind, Need, Question, Study};
 use punctual_model::{Gathered as _, Nanos, Ordered as _, StudyAnswer};
 use punctual_store::Store;
 use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
@@ -227,12 +227,7 @@ fn published(question: &Question) -> Published {
         unit: question.published_unit.clone(),
         errors: question.published_errors.clone(),
         same: question.same.clone(),
-        claim: match question.claim {
-            Claim::Values => statistics::Claim::Values,
-            Claim::Lower => statistics::Claim::Lower,
-            Claim::Higher => statistics::Claim::Higher,
-            Claim::None => statistics::Claim::None,
-        },
+        claim: question.claim,
     }
 }
 

@@ -240,11 +240,7 @@ fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> Study
         part.invalid = of(RunEnd::Invalid);
         part.failed = of(RunEnd::Failed);
         part.finished.clone_from(&snapshot.finished);
-        part.skipped
-            .extend(snapshot.plan.skipped.iter().map(|skipped| StudySkipped {
-                what: skipped.what.clone(),
-                reason: skipped.reason.clone(),
-            }));
+        part.skipped.extend(snapshot.plan.skipped.iter().cloned());
     }
     part
 }

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{
-    Better, ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Finding,
+    Better, ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Finding, LookRule,
     MeasurementResults, SequentialComparison, SequentialState,
 };
 use punctual_stats::sequential::{Looks, Spending};
 
 use super::super::{CompareError, ComparisonRequest, Metric, answer, compare, remarks};
-use super::{Design, LookRule, MeasurementInput, block_of};
+use super::{Design, MeasurementInput, block_of};
 
 /// The remark that effects over several cells have no verdict yet.
 const EFFECTS: &str = "effects";
