@@ -20,8 +20,8 @@ use punctual_stats::runs::{Scale, length_fault};
 use crate::comparison::grounds::{length, reach};
 use crate::comparison::remarks::{facts, virtual_time};
 use crate::comparison::{
-    CompareError, GroupInput, Metric, RunInput, default_metrics, effect, expanded, interval, known,
-    meaning, missing, unit_of,
+    CompareError, GroupInput, Metric, RunInput, effect, expanded, interval, known, meaning,
+    missing, unit_of,
 };
 use crate::words::plural;
 
@@ -96,22 +96,11 @@ struct Placed {
 /// # Errors
 ///
 /// [`CompareError`] where no run has any of the figures, or where one is stated in several units.
-pub fn history(runs: GroupInput, asked: &HistoryRequest) -> Result<History, CompareError> {
-    let mut groups = [runs];
+pub fn history(mut runs: GroupInput, asked: &HistoryRequest) -> Result<History, CompareError> {
     // The first of several imports of one file stays.
-    groups[0]
-        .runs
-        .order_by(|a, b| a.record.id.cmp(&b.record.id));
-    meaning::once(&mut groups)?;
-    let [
-        GroupInput {
-            runs, mut refused, ..
-        },
-    ] = groups;
-    let metrics = match asked.metrics.is_empty() {
-        true => default_metrics(runs.iter().map(|run| &run.record)),
-        false => asked.metrics.clone(),
-    };
+    runs.runs.order_by(|a, b| a.record.id.cmp(&b.record.id));
+    let (group, metrics) = meaning::of_one(runs, &asked.metrics)?;
+    let (runs, mut refused) = (group.runs, group.refused);
     let has = |run: &RunInput, metric: &Metric| {
         metric.value(&run.record, run.histogram.as_ref()).is_some()
     };
@@ -318,7 +307,7 @@ fn of_line(runs: &[Placed], metrics: &[Metric]) -> Result<Vec<Column>, CompareEr
         if values.iter().all(Option::is_none) {
             continue;
         }
-        units(&metric, records())?;
+        meaning::units(&metric, records())?;
         let (unit, better) = unit_of(&metric, records());
         let with = runs
             .iter()
@@ -333,26 +322,6 @@ fn of_line(runs: &[Placed], metrics: &[Metric]) -> Result<Vec<Column>, CompareEr
         });
     }
     Ok(columns)
-}
-
-/// Refuses a result that some runs state in another unit.
-pub(crate) fn units<'a>(
-    metric: &Metric,
-    records: impl Iterator<Item = &'a RunRecord>,
-) -> Result<(), CompareError> {
-    let mut units: Vec<&str> = Vec::new();
-    for figure in records.filter_map(|run| metric.figure(run)) {
-        if !units.contains(&figure.unit.as_str()) {
-            units.push(&figure.unit);
-        }
-    }
-    match units.len() {
-        0 | 1 => Ok(()),
-        _ => Err(CompareError::Unit {
-            figure: metric.to_string(),
-            units: units.join(" and "),
-        }),
-    }
 }
 
 /// Why runs of different lengths, those that have a figure, say nothing about it.

@@ -18,10 +18,9 @@ use punctual_stats::runs::Scale;
 
 use crate::comparison::remarks::{facts, virtual_time};
 use crate::comparison::{
-    CompareError, GroupInput, Metric, RunInput, default_metrics, expanded, interval, meaning,
-    missing, unit_of,
+    CompareError, GroupInput, Metric, RunInput, expanded, interval, meaning, missing, unit_of,
 };
-use crate::history::{differing, lengths, units};
+use crate::history::{differing, lengths};
 use crate::number::percent;
 use crate::words::plural;
 
@@ -51,17 +50,8 @@ type Facts = Vec<(String, String)>;
 ///
 /// [`CompareError`] where no run has any of the figures, or where one is stated in several units.
 pub fn machines(runs: GroupInput, asked: &MachinesRequest) -> Result<Machines, CompareError> {
-    let mut groups = [runs];
-    meaning::once(&mut groups)?;
-    let [
-        GroupInput {
-            runs, mut refused, ..
-        },
-    ] = groups;
-    let metrics = match asked.metrics.is_empty() {
-        true => default_metrics(runs.iter().map(|run| &run.record)),
-        false => asked.metrics.clone(),
-    };
+    let (group, metrics) = meaning::of_one(runs, &asked.metrics)?;
+    let (runs, mut refused) = (group.runs, group.refused);
     let groups = divided(runs, &mut refused);
     let mut columns: Vec<Vec<Column>> = Vec::new();
     for machines in groups.values() {
@@ -185,7 +175,7 @@ fn of_group(machines: &RunsByName, metrics: &[Metric]) -> Result<Vec<Column>, Co
         if values.is_empty() {
             continue;
         }
-        units(&metric, records())?;
+        meaning::units(&metric, records())?;
         let (unit, better) = unit_of(&metric, records());
         let with = runs().filter(|run| value(run).is_some());
         columns.push(Column {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{Finding, Instrument, RefusedRun, RunRecord};
 
-use super::{CompareError, GroupInput, Table};
+use super::{CompareError, GroupInput, Metric, Table, default_metrics};
 
 /// What the samples of an instrument are, where several tools measure the same.
 fn meaning(run: &RunRecord) -> (&str, &str) {
@@ -43,24 +43,33 @@ pub(super) fn one_meaning(groups: &[GroupInput]) -> Result<(), CompareError> {
     }
 }
 
-/// Refuses a result that some runs state in another unit.
+/// Refuses results that some runs state in another unit.
 pub(super) fn one_unit(groups: &[GroupInput], table: &Table) -> Result<(), CompareError> {
     for metric in &table.metrics {
         let runs = groups.iter().flat_map(|group| &group.runs);
-        let mut units: Vec<&str> = Vec::new();
-        for figure in runs.filter_map(|run| metric.figure(&run.record)) {
-            if !units.contains(&figure.unit.as_str()) {
-                units.push(&figure.unit);
-            }
-        }
-        if units.len() > 1 {
-            return Err(CompareError::Unit {
-                figure: metric.to_string(),
-                units: units.join(" and "),
-            });
-        }
+        units(metric, runs.map(|run| &run.record))?;
     }
     Ok(())
+}
+
+/// Refuses a result that some runs state in another unit.
+pub(crate) fn units<'a>(
+    metric: &Metric,
+    records: impl Iterator<Item = &'a RunRecord>,
+) -> Result<(), CompareError> {
+    let mut units: Vec<&str> = Vec::new();
+    for figure in records.filter_map(|run| metric.figure(run)) {
+        if !units.contains(&figure.unit.as_str()) {
+            units.push(&figure.unit);
+        }
+    }
+    match units.len() {
+        0 | 1 => Ok(()),
+        _ => Err(CompareError::Unit {
+            figure: metric.to_string(),
+            units: units.join(" and "),
+        }),
+    }
 }
 
 /// Says which figures that were asked for no run has, if there are any.
@@ -75,7 +84,7 @@ pub(crate) fn missing(figures: &[String]) -> Option<Finding> {
 /// # Errors
 ///
 /// [`CompareError::Twice`] where the other one is in another group.
-pub(crate) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
+pub(super) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
     let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
     for group in groups {
         let mut kept = Vec::new();
@@ -107,6 +116,25 @@ pub(crate) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
         group.runs = kept;
     }
     Ok(())
+}
+
+/// Returns a group with each run once, and the figures that are meant.
+///
+/// # Errors
+///
+/// As [`once`].
+pub(crate) fn of_one(
+    group: GroupInput,
+    metrics: &[Metric],
+) -> Result<(GroupInput, Vec<Metric>), CompareError> {
+    let mut groups = [group];
+    once(&mut groups)?;
+    let [group] = groups;
+    let metrics = match metrics.is_empty() {
+        true => default_metrics(group.runs.iter().map(|run| &run.record)),
+        false => metrics.to_vec(),
+    };
+    Ok((group, metrics))
 }
 
 /// All that is recorded of the samples of an imported run, which no two runs have in common; where that
