@@ -7,6 +7,13 @@
 //! and the file's own word. Sources: Documentation/admin-guide/{sysctl,pm,mm,cputopology.rst,
 //! kernel-parameters.txt}, Documentation/core-api/workqueue.rst, Documentation/ABI in the kernel.
 
+/// Makes the places of a knob whose values have one form, the first that exists counts.
+macro_rules! places {
+    ($codec:ident, $($path:expr),+ $(,)?) => {
+        &[$($crate::knob::place::Place::at($path, punctual_model::Codec::$codec)),+]
+    };
+}
+
 mod cpu;
 mod device;
 mod kept;

@@ -11,10 +11,7 @@ use crate::knob::place::Place;
 pub(super) const KNOBS: &[Knob] = &[
     Knob::value(
         "cpu.online",
-        &[Place::at(
-            "/sys/devices/system/cpu/{cpu}/online",
-            Codec::Flag,
-        )],
+        places!(Flag, "/sys/devices/system/cpu/{cpu}/online"),
         "whether a CPU is online",
         "threads and interrupts of an offline CPU move elsewhere; masks that lose their last CPU \
          are saved and restored; within its mask, the kernel chooses the CPU of each interrupt",
@@ -22,10 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
     .part(Part::Cpu),
     Knob::value(
         "smt",
-        &[Place::at(
-            "/sys/devices/system/cpu/smt/control",
-            Codec::Word,
-        )],
+        places!(Word, "/sys/devices/system/cpu/smt/control"),
         "whether the SMT siblings are used",
         "off: the siblings go offline; half the CPUs, but no neighbour that stalls the core",
     )
@@ -33,19 +27,19 @@ pub(super) const KNOBS: &[Knob] = &[
     .moves(&["cpu.online"]),
     Knob::exact(
         "cpu.resume_latency_us",
-        &[Place::at(
-            "/sys/devices/system/cpu/{cpu}/power/pm_qos_resume_latency_us",
-            Codec::ResumeLatency,
-        )],
+        places!(
+            ResumeLatency,
+            "/sys/devices/system/cpu/{cpu}/power/pm_qos_resume_latency_us"
+        ),
         "maximum idle-state exit latency of a CPU, in µs; 0: no limit, n/a: no latency at all",
         "n/a: the CPU spins when idle: full power, and a busy sibling on a shared core",
     ),
     Knob::exact(
         "cpu.energy_perf_bias",
-        &[Place::at(
-            "/sys/devices/system/cpu/{cpu}/power/energy_perf_bias",
-            Codec::Integer,
-        )],
+        places!(
+            Integer,
+            "/sys/devices/system/cpu/{cpu}/power/energy_perf_bias"
+        ),
         "Intel's hint between performance (0) and power saving (15)",
         "more power",
     ),
@@ -165,19 +159,19 @@ pub(super) const KNOBS: &[Knob] = &[
     .forgotten(),
     Knob::exact(
         "haltpoll.guest_halt_poll_ns",
-        &[Place::at(
-            "/sys/module/haltpoll/parameters/guest_halt_poll_ns",
-            Codec::Integer,
-        )],
+        places!(
+            Integer,
+            "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
+        ),
         "how long a virtual CPU spins before it halts, in ns",
         "spinning costs CPU time",
     ),
     Knob::exact(
         "haltpoll.guest_halt_poll_grow_start",
-        &[Place::at(
-            "/sys/module/haltpoll/parameters/guest_halt_poll_grow_start",
-            Codec::Integer,
-        )],
+        places!(
+            Integer,
+            "/sys/module/haltpoll/parameters/guest_halt_poll_grow_start"
+        ),
         "initial length of that spinning, in ns",
         "spinning costs CPU time",
     ),

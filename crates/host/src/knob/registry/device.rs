@@ -3,21 +3,17 @@
 
 //! Interrupts, work queues, disks and networks.
 
-use punctual_model::{Codec, Reversibility};
+use punctual_model::Reversibility;
 
 use super::sched::sysctl;
 use super::{Knob, KnobKind, Part};
-use crate::knob::place::Place;
 
 /// Makes the knob of a file of a disk's request queue.
 macro_rules! queue {
     ($name:literal, $file:literal, $codec:ident, $about:literal, $effect:literal) => {
         Knob::exact(
             $name,
-            &[Place::at(
-                concat!("/sys/block/{disk}/queue/", $file),
-                Codec::$codec,
-            )],
+            places!($codec, concat!("/sys/block/{disk}/queue/", $file)),
             $about,
             $effect,
         )
@@ -29,10 +25,7 @@ macro_rules! net {
     ($name:literal, $file:literal, $codec:ident, $about:literal, $effect:literal) => {
         Knob::exact(
             $name,
-            &[Place::at(
-                concat!("/sys/class/net/{net}/", $file),
-                Codec::$codec,
-            )],
+            places!($codec, concat!("/sys/class/net/{net}/", $file)),
             $about,
             $effect,
         )
@@ -42,13 +35,13 @@ macro_rules! net {
 pub(super) const KNOBS: &[Knob] = &[
     Knob::exact(
         "irq.default_affinity",
-        &[Place::at("/proc/irq/default_smp_affinity", Codec::Mask)],
+        places!(Mask, "/proc/irq/default_smp_affinity"),
         "CPUs that interrupts requested later may go to",
         "no effect until a driver is loaded",
     ),
     Knob::value(
         "irq.affinity",
-        &[Place::at("/proc/irq/{irq}/smp_affinity", Codec::Mask)],
+        places!(Mask, "/proc/irq/{irq}/smp_affinity"),
         "CPUs that an interrupt may go to",
         "its handler runs there; interrupts tied to CPUs by the kernel or the hardware stay, which \
          is not a failure; the kernel chooses a CPU within the mask",
@@ -63,46 +56,34 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::exact(
         "workqueue.cpumask",
-        &[Place::at(
-            "/sys/devices/virtual/workqueue/cpumask",
-            Codec::Mask,
-        )],
+        places!(Mask, "/sys/devices/virtual/workqueue/cpumask"),
         "CPUs that unbound kernel work may run on",
         "that work has fewer CPUs to run on",
     ),
     Knob::exact(
         "workqueue.queue_cpumask",
-        &[Place::at(
-            "/sys/devices/virtual/workqueue/{queue}/cpumask",
-            Codec::Mask,
-        )],
+        places!(Mask, "/sys/devices/virtual/workqueue/{queue}/cpumask"),
         "CPUs of the work queues that have a mask of their own, such as writeback",
         "that work has fewer CPUs to run on",
     ),
     Knob::exact(
         "workqueue.cpu_intensive_thresh_us",
-        &[Place::at(
-            "/sys/module/workqueue/parameters/cpu_intensive_thresh_us",
-            Codec::Integer,
-        )],
+        places!(
+            Integer,
+            "/sys/module/workqueue/parameters/cpu_intensive_thresh_us"
+        ),
         "after how many µs a work item counts as CPU-intensive, so that others need not wait for it",
         "lower: more worker threads",
     ),
     Knob::exact(
         "workqueue.power_efficient",
-        &[Place::at(
-            "/sys/module/workqueue/parameters/power_efficient",
-            Codec::Flag,
-        )],
+        places!(Flag, "/sys/module/workqueue/parameters/power_efficient"),
         "whether CPU-bound work items may move to save power",
         "on: such work leaves isolated CPUs",
     ),
     Knob::exact(
         "block.scheduler",
-        &[Place::at(
-            "/sys/block/{disk}/queue/scheduler",
-            Codec::Choice,
-        )],
+        places!(Choice, "/sys/block/{disk}/queue/scheduler"),
         "the I/O scheduler of a disk",
         "the queue is drained first; its depth and write-back throttling may follow, and are kept",
     )

@@ -10,78 +10,66 @@
 //! offline, and so do the sets in it.
 
 use super::{Knob, Part};
-use crate::knob::place::Place;
-use punctual_model::Codec;
 
-/// The directory of frequency policies.
+/// Files below the directory of frequency policies.
 macro_rules! cpufreq {
-    ($path:literal, $codec:ident) => {
-        Place::at(
-            concat!("/sys/devices/system/cpu/cpufreq/", $path),
-            Codec::$codec,
-        )
+    ($codec:ident, $($path:literal),+ $(,)?) => {
+        places!($codec, $(concat!("/sys/devices/system/cpu/cpufreq/", $path)),+)
     };
 }
 
-/// The directory of sets of CPUs, version 1.
+/// Sets of CPUs, version 1.
 macro_rules! cpuset {
-    ($path:literal) => {
-        Place::at(
-            concat!("/sys/fs/cgroup/cpuset/", $path, "/cpuset.cpus"),
-            Codec::List,
-        )
+    ($($path:literal),+ $(,)?) => {
+        places!(List, $(concat!("/sys/fs/cgroup/cpuset/", $path, "/cpuset.cpus")),+)
     };
 }
 
 pub(super) const KEPT: &[Knob] = &[
     Knob::kept(
         "block.iosched",
-        &[Place::at(
-            "/sys/block/{disk}/queue/iosched/{tunable}",
-            Codec::Word,
-        )],
+        places!(Word, "/sys/block/{disk}/queue/iosched/{tunable}"),
     ),
     Knob::kept(
         "cpufreq.tunable",
-        &[
-            cpufreq!("{policy}/schedutil/{tunable}", Word),
-            cpufreq!("{policy}/ondemand/{tunable}", Word),
-            cpufreq!("{policy}/conservative/{tunable}", Word),
-        ],
+        cpufreq!(
+            Word,
+            "{policy}/schedutil/{tunable}",
+            "{policy}/ondemand/{tunable}",
+            "{policy}/conservative/{tunable}"
+        ),
     )
     .forgotten(),
     // Where all policies share them.
     Knob::kept(
         "cpufreq.shared_tunable",
-        &[
-            cpufreq!("schedutil/{tunable}", Word),
-            cpufreq!("ondemand/{tunable}", Word),
-            cpufreq!("conservative/{tunable}", Word),
-        ],
+        cpufreq!(
+            Word,
+            "schedutil/{tunable}",
+            "ondemand/{tunable}",
+            "conservative/{tunable}"
+        ),
     )
     .part(Part::Shared),
     // Where the governor is another one it reads `<unsupported>`.
     Knob::kept(
         "cpufreq.setspeed",
-        &[cpufreq!("{policy}/scaling_setspeed", Integer)],
+        cpufreq!(Integer, "{policy}/scaling_setspeed"),
     )
     .forgotten(),
-    Knob::kept("cpufreq.boost", &[cpufreq!("{policy}/boost", Flag)]).forgotten(),
+    Knob::kept("cpufreq.boost", cpufreq!(Flag, "{policy}/boost")).forgotten(),
     Knob::kept(
         "cpufreq.min_perf_pct",
-        &[Place::at(
-            "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
-            Codec::Integer,
-        )],
+        places!(Integer, "/sys/devices/system/cpu/intel_pstate/min_perf_pct"),
     ),
     // The deepest first: they are put back in the opposite order, and a set must lie in the one above.
     Knob::kept(
         "cgroup.inner_cpus",
-        &[
-            cpuset!("{group}/{inner}/{inner}/{inner}"),
-            cpuset!("{group}/{inner}/{inner}"),
-            cpuset!("{group}/{inner}"),
-        ],
+        cpuset!(
+            "{group}/{inner}/{inner}/{inner}",
+            "{group}/{inner}/{inner}",
+            "{group}/{inner}"
+        ),
     )
     .part(Part::Group),
 ];

@@ -5,8 +5,6 @@
 
 use super::sched::sysctl;
 use super::{Knob, Part};
-use crate::knob::place::Place;
-use punctual_model::Codec;
 
 pub(super) const KNOBS: &[Knob] = &[
     sysctl!(
@@ -67,13 +65,13 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::value(
         "vm.min_free_kbytes",
-        &[Place::at("/proc/sys/vm/min_free_kbytes", Codec::Integer)],
+        places!(Integer, "/proc/sys/vm/min_free_kbytes"),
         "memory that is kept free, in KiB",
         "more: less for programs; the kernel derives its watermarks from it",
     ).part(Part::Memory { most: 10, huge: false }),
     Knob::value(
         "vm.nr_hugepages",
-        &[Place::at("/proc/sys/vm/nr_hugepages", Codec::Integer)],
+        places!(Integer, "/proc/sys/vm/nr_hugepages"),
         "huge pages set aside",
         "their memory is unavailable for anything else; the kernel sets aside as many as it can find",
     ).part(Part::Memory { most: 80, huge: true }),
@@ -100,35 +98,26 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::value(
         "thp.enabled",
-        &[Place::at(
-            "/sys/kernel/mm/transparent_hugepage/enabled",
-            Codec::Choice,
-        )],
+        places!(Choice, "/sys/kernel/mm/transparent_hugepage/enabled"),
         "whether ordinary memory becomes huge pages",
         "never: no stalls to build them, more TLB misses; existing huge pages remain; khugepaged \
          ends, and starts again on revert",
     ).moves(&["vm.min_free_kbytes"]),
     Knob::exact(
         "thp.defrag",
-        &[Place::at(
-            "/sys/kernel/mm/transparent_hugepage/defrag",
-            Codec::Choice,
-        )],
+        places!(Choice, "/sys/kernel/mm/transparent_hugepage/defrag"),
         "whether an allocation waits for a huge page",
         "never: fewer huge pages",
     ),
     Knob::exact(
         "thp.khugepaged_defrag",
-        &[Place::at(
-            "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
-            Codec::Flag,
-        )],
+        places!(Flag, "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag"),
         "whether a kernel thread makes huge pages in the background",
         "off: fewer huge pages",
     ),
     Knob::value(
         "ksm.run",
-        &[Place::at("/sys/kernel/mm/ksm/run", Codec::Integer)],
+        places!(Integer, "/sys/kernel/mm/ksm/run"),
         "whether identical pages are merged: 0 stops, 1 runs, 2 stops and unmerges",
         "0: no copy-on-write faults on merged pages, more memory in use",
     ),

@@ -3,17 +3,16 @@
 
 //! Scheduler, timers, watchdogs, RCU, control groups, threads.
 
-use punctual_model::{Codec, Reversibility};
+use punctual_model::Reversibility;
 
 use super::{Knob, KnobKind, Part, Threads};
-use crate::knob::place::Place;
 
 /// Makes the knob of a sysctl.
 macro_rules! sysctl {
     ($name:literal, $path:literal, $codec:ident, $about:literal, $effect:literal) => {
         Knob::exact(
             $name,
-            &[Place::at(concat!("/proc/sys/", $path), Codec::$codec)],
+            places!($codec, concat!("/proc/sys/", $path)),
             $about,
             $effect,
         )
@@ -27,10 +26,7 @@ macro_rules! debug {
     ($name:literal, $file:literal, $codec:ident, $about:literal, $effect:literal) => {
         Knob::exact(
             $name,
-            &[Place::at(
-                concat!("/sys/kernel/debug/sched/", $file),
-                Codec::$codec,
-            )],
+            places!($codec, concat!("/sys/kernel/debug/sched/", $file)),
             $about,
             $effect,
         )
@@ -56,13 +52,7 @@ pub(super) const KNOBS: &[Knob] = &[
     .part(Part::Budget(1)),
     Knob::exact(
         "cgroup.rt_runtime_us",
-        &[
-            Place::at("/sys/fs/cgroup/cpu/cpu.rt_runtime_us", Codec::Integer),
-            Place::at(
-                "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us",
-                Codec::Integer,
-            ),
-        ],
+        places!(Integer, "/sys/fs/cgroup/cpu/cpu.rt_runtime_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us"),
         "the same for the root control group, whose value is the one that applies with \
          RT_GROUP_SCHED; it follows kernel.sched_rt_runtime_us",
         "as kernel.sched_rt_runtime_us",
@@ -70,13 +60,7 @@ pub(super) const KNOBS: &[Knob] = &[
     .part(Part::Budget(2)),
     Knob::exact(
         "cgroup.rt_period_us",
-        &[
-            Place::at("/sys/fs/cgroup/cpu/cpu.rt_period_us", Codec::Integer),
-            Place::at(
-                "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_period_us",
-                Codec::Integer,
-            ),
-        ],
+        places!(Integer, "/sys/fs/cgroup/cpu/cpu.rt_period_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.rt_period_us"),
         "the period of the root control group; it follows kernel.sched_rt_period_us",
         "as kernel.sched_rt_period_us",
     )
@@ -140,71 +124,43 @@ pub(super) const KNOBS: &[Knob] = &[
     // What is in debugfs since 5.13 was a sysctl before.
     Knob::exact(
         "sched.base_slice_ns",
-        &[
-            Place::at("/sys/kernel/debug/sched/base_slice_ns", Codec::Integer),
-            Place::at("/sys/kernel/debug/sched/min_granularity_ns", Codec::Integer),
-            Place::at("/proc/sys/kernel/sched_min_granularity_ns", Codec::Integer),
-        ],
+        places!(Integer, "/sys/kernel/debug/sched/base_slice_ns", "/sys/kernel/debug/sched/min_granularity_ns", "/proc/sys/kernel/sched_min_granularity_ns"),
         "time slice of ordinary threads, in ns",
         "shorter: more switches",
     ),
     Knob::exact(
         "sched.wakeup_granularity_ns",
-        &[
-            Place::at(
-                "/sys/kernel/debug/sched/wakeup_granularity_ns",
-                Codec::Integer,
-            ),
-            Place::at(
-                "/proc/sys/kernel/sched_wakeup_granularity_ns",
-                Codec::Integer,
-            ),
-        ],
+        places!(Integer, "/sys/kernel/debug/sched/wakeup_granularity_ns", "/proc/sys/kernel/sched_wakeup_granularity_ns"),
         "how far ahead an ordinary thread must be to preempt another one, in ns (before 6.6)",
         "lower: wake-ups of ordinary threads preempt sooner, more switches",
     ),
     Knob::exact(
         "sched.latency_ns",
-        &[
-            Place::at("/sys/kernel/debug/sched/latency_ns", Codec::Integer),
-            Place::at("/proc/sys/kernel/sched_latency_ns", Codec::Integer),
-        ],
+        places!(Integer, "/sys/kernel/debug/sched/latency_ns", "/proc/sys/kernel/sched_latency_ns"),
         "period in which each ordinary thread runs once, in ns (before 6.6)",
         "shorter: more switches",
     ),
     Knob::exact(
         "sched.migration_cost_ns",
-        &[
-            Place::at("/sys/kernel/debug/sched/migration_cost_ns", Codec::Integer),
-            Place::at("/proc/sys/kernel/sched_migration_cost_ns", Codec::Integer),
-        ],
+        places!(Integer, "/sys/kernel/debug/sched/migration_cost_ns", "/proc/sys/kernel/sched_migration_cost_ns"),
         "time after its last run in which a thread counts as cache-hot, in ns",
         "lower: more migrations between CPUs",
     ),
     Knob::exact(
         "sched.nr_migrate",
-        &[
-            Place::at("/sys/kernel/debug/sched/nr_migrate", Codec::Integer),
-            Place::at("/proc/sys/kernel/sched_nr_migrate", Codec::Integer),
-        ],
+        places!(Integer, "/sys/kernel/debug/sched/nr_migrate", "/proc/sys/kernel/sched_nr_migrate"),
         "maximum number of threads that load balancing moves with interrupts off",
         "lower: slower balancing",
     ),
     Knob::exact(
         "sched.fair_server_runtime_ns",
-        &[Place::at(
-            "/sys/kernel/debug/sched/fair_server/{cpu}/runtime",
-            Codec::Integer,
-        )],
+        places!(Integer, "/sys/kernel/debug/sched/fair_server/{cpu}/runtime"),
         "time in each period reserved for ordinary threads, in ns; 0: none",
         "0: an ordinary thread on the CPU of a real-time thread that never sleeps starves",
     ),
     Knob::exact(
         "sched.fair_server_period_ns",
-        &[Place::at(
-            "/sys/kernel/debug/sched/fair_server/{cpu}/period",
-            Codec::Integer,
-        )],
+        places!(Integer, "/sys/kernel/debug/sched/fair_server/{cpu}/period"),
         "the period of that reservation, in ns",
         "longer: the reserved time comes later and in one piece",
     ),
@@ -326,31 +282,25 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::exact(
         "rcu.expedited",
-        &[Place::at("/sys/kernel/rcu_expedited", Codec::Flag)],
+        places!(Flag, "/sys/kernel/rcu_expedited"),
         "whether all RCU grace periods are expedited by interrupting all CPUs",
         "on: disturbs every CPU",
     ),
     Knob::exact(
         "rcu.normal",
-        &[Place::at("/sys/kernel/rcu_normal", Codec::Flag)],
+        places!(Flag, "/sys/kernel/rcu_normal"),
         "whether expedited grace periods become normal ones",
         "on: no such interrupts on real-time CPUs; network and module changes take longer",
     ),
     Knob::exact(
         "rcu.stall_timeout",
-        &[Place::at(
-            "/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout",
-            Codec::Integer,
-        )],
+        places!(Integer, "/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout"),
         "seconds after which a CPU that stalls RCU is reported",
         "longer: later reports",
     ),
     Knob::exact(
         "rcu.stall_suppress",
-        &[Place::at(
-            "/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress",
-            Codec::Flag,
-        )],
+        places!(Flag, "/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress"),
         "whether RCU stall reports are suppressed",
         "on: a CPU that stalls RCU is not reported, and its long console output is avoided",
     ),
@@ -371,10 +321,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::value(
         "cgroup.cpus",
-        &[
-            Place::at("/sys/fs/cgroup/{group}/cpuset.cpus", Codec::List),
-            Place::at("/sys/fs/cgroup/cpuset/{group}/cpuset.cpus", Codec::List),
-        ],
+        places!(List, "/sys/fs/cgroup/{group}/cpuset.cpus", "/sys/fs/cgroup/cpuset/{group}/cpuset.cpus"),
         "CPUs of the top-level control groups, which limit everything in them",
         "programs in them cannot use other CPUs, whatever they ask for; a group in use whose list was empty \
          lists all CPUs of the group above after revert",
