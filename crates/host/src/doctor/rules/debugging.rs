@@ -19,12 +19,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "build with CONFIG_PROVE_LOCKING, CONFIG_DEBUG_LOCK_ALLOC and CONFIG_LOCK_STAT off",
         by: &[Fix::Rebuild],
         source: "Linux Documentation/core-api/real-time/kernel-configuration.rst (PROVE_LOCKING)",
-        check: |case| {
-            built(
-                case,
-                &["PROVE_LOCKING", "LOCKDEP", "DEBUG_LOCK_ALLOC", "LOCK_STAT"],
-            )
-        },
+        check: |case| built(case, "PROVE_LOCKING LOCKDEP DEBUG_LOCK_ALLOC LOCK_STAT"),
     },
     Entry {
         id: "debug-locks",
@@ -35,14 +30,10 @@ pub(super) const RULES: &[Entry] = &[
         by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug; core-api/real-time/kernel-configuration.rst (debug options)",
         check: |case| {
-            let options = [
-                "DEBUG_SPINLOCK",
-                "DEBUG_MUTEXES",
-                "DEBUG_RT_MUTEXES",
-                "DEBUG_RWSEMS",
-                "DEBUG_WW_MUTEX_SLOWPATH",
-            ];
-            built(case, &options)
+            built(
+                case,
+                "DEBUG_SPINLOCK DEBUG_MUTEXES DEBUG_RT_MUTEXES DEBUG_RWSEMS DEBUG_WW_MUTEX_SLOWPATH",
+            )
         },
     },
     Entry {
@@ -54,7 +45,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "build with CONFIG_DEBUG_PREEMPT=n; it is on by default where CONFIG_DEBUG_KERNEL is",
         by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug (DEBUG_PREEMPT)",
-        check: |case| built(case, &["DEBUG_PREEMPT"]),
+        check: |case| built(case, "DEBUG_PREEMPT"),
     },
     Entry {
         id: "sanitizers",
@@ -66,15 +57,10 @@ pub(super) const RULES: &[Entry] = &[
         by: &[Fix::Rebuild],
         source: "Linux Documentation/dev-tools/kasan.rst, kcsan.rst, kmsan.rst, kcov.rst, gcov.rst",
         check: |case| {
-            let options = [
-                "KASAN_GENERIC",
-                "KASAN_SW_TAGS",
-                "KCSAN",
-                "KMSAN",
-                "KCOV",
-                "GCOV_KERNEL",
-            ];
-            built(case, &options)
+            built(
+                case,
+                "KASAN_GENERIC KASAN_SW_TAGS KCSAN KMSAN KCOV GCOV_KERNEL",
+            )
         },
     },
     Entry {
@@ -98,14 +84,10 @@ pub(super) const RULES: &[Entry] = &[
         by: &[Fix::Rebuild],
         source: "Linux lib/Kconfig.debug",
         check: |case| {
-            let options = [
-                "DEBUG_OBJECTS",
-                "DEBUG_PLIST",
-                "DEBUG_IRQFLAGS",
-                "DEBUG_TIMEKEEPING",
-                "RCU_EQS_DEBUG",
-            ];
-            built(case, &options)
+            built(
+                case,
+                "DEBUG_OBJECTS DEBUG_PLIST DEBUG_IRQFLAGS DEBUG_TIMEKEEPING RCU_EQS_DEBUG",
+            )
         },
     },
     Entry {
@@ -120,11 +102,7 @@ pub(super) const RULES: &[Entry] = &[
         check: |case| {
             built(
                 case,
-                &[
-                    "SCHED_STACK_END_CHECK",
-                    "DEBUG_STACKOVERFLOW",
-                    "DEBUG_STACK_USAGE",
-                ],
+                "SCHED_STACK_END_CHECK DEBUG_STACKOVERFLOW DEBUG_STACK_USAGE",
             )
         },
     },
@@ -137,7 +115,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "build with CONFIG_IRQSOFF_TRACER and CONFIG_PREEMPT_TRACER off",
         by: &[Fix::Rebuild],
         source: "Linux Documentation/core-api/real-time/kernel-configuration.rst (IRQSOFF_TRACER)",
-        check: |case| built(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"]),
+        check: |case| built(case, "IRQSOFF_TRACER PREEMPT_TRACER"),
     },
     Entry {
         id: "static-ftrace",
@@ -215,19 +193,19 @@ pub(super) const RULES: &[Entry] = &[
     },
 ];
 
-/// Options that should not be there.
-fn built(case: &Case<'_>, options: &[&str]) -> Answer {
+/// Options, with a blank between two, that should not be there.
+fn built(case: &Case<'_>, options: &str) -> Answer {
     let config = case.config()?;
+    let options: Vec<&str> = options.split(' ').collect();
     let all = options.join(", CONFIG_");
     found_if(
-        config.evidence_of_set(options),
+        config.evidence_of_set(&options),
         "it is built in",
         format!("not built in: CONFIG_{all}"),
         vec![evidence(&*config.path, "none of them is set")],
     )
 }
 
-/// A number that should be 0, or not there.
 /// Whether a switch, called `subject`, is off.
 pub(super) fn off(case: &Case<'_>, subject: &str, path: &str) -> Answer {
     match case.number_if(path)? {
