@@ -8,10 +8,11 @@ use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use punctual_model::{Gathered as _, Target};
+use punctual_model::{Gathered as _, KeptSession, Target};
 use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
+use crate::journal::{Header, JOURNAL_FORMAT};
 use crate::knob::{Access, AccessError, Fault};
 
 /// Makes a tree of files, by their paths and texts.
@@ -24,6 +25,26 @@ pub(crate) fn machine(files: &[(&str, &str)]) -> (TempDir, SysRoot) {
     }
     let sys = SysRoot::at(dir.path());
     (dir, sys)
+}
+
+/// Makes the first line of a journal, of a session whose process started at `started_ticks`.
+pub(crate) fn header(started_ticks: u64) -> Header {
+    Header {
+        format: JOURNAL_FORMAT.to_owned(),
+        program: "test".to_owned(),
+        session: KeptSession {
+            id: "s".to_owned(),
+            profile: "p".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            until: None,
+            boot_id: "b".to_owned(),
+            purpose: "apply".to_owned(),
+            pid: 1,
+        },
+        started_ticks,
+        held: Vec::new(),
+        state: None,
+    }
 }
 
 /// What a setting of a [`Fake`] machine does when it is written.

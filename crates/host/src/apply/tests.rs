@@ -7,15 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{KeptSession, KnobGuard, Plan, PlanStep, StepReport, Undone};
+use punctual_model::{KnobGuard, Plan, PlanStep, StepReport, Undone};
 use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
 use super::*;
-use crate::journal::{Found, Header, JOURNAL_FORMAT};
+use crate::journal::Found;
 use crate::knob::Patient;
 use crate::private_dir::PrivateDir;
-use crate::testing::{Fake, Manner};
+use crate::testing::{Fake, Manner, header};
 
 struct Bench {
     dir: TempDir,
@@ -37,7 +37,7 @@ impl Bench {
     }
 
     fn begin(&self, plan: &Plan) -> Journal {
-        Journal::begin(vec![self.place()], header(), plan).unwrap()
+        Journal::begin(vec![self.place()], header(0), plan).unwrap()
     }
 
     fn hand<'a>(&'a self, access: &'a dyn Access, on_failure: OnFailure) -> Hand<'a> {
@@ -65,25 +65,6 @@ impl Bench {
             Found::Session(journal) => *journal,
             other => panic!("{other:?}"),
         }
-    }
-}
-
-fn header() -> Header {
-    Header {
-        format: JOURNAL_FORMAT.to_owned(),
-        program: "test".to_owned(),
-        session: KeptSession {
-            id: "s".to_owned(),
-            profile: "p".to_owned(),
-            started: "2026-01-01T00:00:00Z".to_owned(),
-            until: None,
-            boot_id: "b".to_owned(),
-            purpose: "apply".to_owned(),
-            pid: 1,
-        },
-        started_ticks: 0,
-        held: Vec::new(),
-        state: None,
     }
 }
 

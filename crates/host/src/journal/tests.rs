@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::*;
+use crate::testing::header;
 
 fn place() -> (TempDir, PathBuf) {
     let dir = TempDir::new().unwrap();
@@ -18,25 +19,6 @@ fn place() -> (TempDir, PathBuf) {
 
 fn private(path: &Path) -> PrivateDir {
     PrivateDir::create(path).unwrap()
-}
-
-fn header() -> Header {
-    Header {
-        format: JOURNAL_FORMAT.to_owned(),
-        program: "test".to_owned(),
-        session: KeptSession {
-            id: "s".to_owned(),
-            profile: "p".to_owned(),
-            started: "2026-01-01T00:00:00Z".to_owned(),
-            until: None,
-            boot_id: "b".to_owned(),
-            purpose: "apply".to_owned(),
-            pid: 1,
-        },
-        started_ticks: 5,
-        held: Vec::new(),
-        state: None,
-    }
 }
 
 fn plan() -> Plan {
@@ -64,7 +46,7 @@ fn session(path: &Path) -> Journal {
 #[test]
 fn a_session_is_found_as_it_was_left() {
     let (_dir, path) = place();
-    let mut journal = Journal::begin(vec![private(&path)], header(), &plan()).unwrap();
+    let mut journal = Journal::begin(vec![private(&path)], header(5), &plan()).unwrap();
     journal.note(Record::Begin { seq: 0 }).unwrap();
     let outcome = StepOutcome::Applied;
     journal.note(Record::Done { seq: 0, outcome }).unwrap();
@@ -76,7 +58,7 @@ fn a_session_is_found_as_it_was_left() {
         .unwrap();
     journal.note(Record::Begin { seq: 1 }).unwrap();
     let found = session(&path);
-    assert_eq!(found.header(), &header());
+    assert_eq!(found.header(), &header(5));
     assert_eq!(found.entries(), journal.entries());
     assert_eq!(found.keeper().unwrap().pid, 7);
     assert!(!found.is_complete() && !found.is_torn());
@@ -92,7 +74,7 @@ fn a_session_is_found_as_it_was_left() {
 #[test]
 fn a_torn_last_line_is_as_if_it_had_not_been_written() {
     let (_dir, path) = place();
-    let mut journal = Journal::begin(vec![private(&path)], header(), &plan()).unwrap();
+    let mut journal = Journal::begin(vec![private(&path)], header(5), &plan()).unwrap();
     journal.note(Record::Begin { seq: 0 }).unwrap();
     let whole = fs::read(path.join(ACTIVE)).unwrap();
     journal.note(Record::Begin { seq: 1 }).unwrap();
@@ -127,7 +109,7 @@ fn an_empty_journal_is_no_session() {
 #[test]
 fn damage_in_the_middle_is_counted_and_the_rest_is_read() {
     let (_dir, path) = place();
-    drop(Journal::begin(vec![private(&path)], header(), &plan()).unwrap());
+    drop(Journal::begin(vec![private(&path)], header(5), &plan()).unwrap());
     let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let damaged = format!("{}\n{{\"rec\n{}\n", lines[0], lines[2]);
@@ -164,7 +146,7 @@ fn a_first_line_that_cannot_be_read_is_an_error() {
 #[test]
 fn an_absurd_number_takes_no_memory() {
     let (_dir, path) = place();
-    drop(Journal::begin(vec![private(&path)], header(), &plan()).unwrap());
+    drop(Journal::begin(vec![private(&path)], header(5), &plan()).unwrap());
     let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
     let absurd = text.replace("\"seq\":1,", "\"seq\":99999999999,");
     assert_ne!(absurd, text);
@@ -177,7 +159,7 @@ fn either_copy_undoes_the_session_and_the_one_that_knows_more_counts() {
     let (_dir, path) = place();
     let (_other, second) = place();
     let dirs = || vec![private(&path), private(&second)];
-    let mut journal = Journal::begin(dirs(), header(), &plan()).unwrap();
+    let mut journal = Journal::begin(dirs(), header(5), &plan()).unwrap();
     journal.note(Record::Begin { seq: 0 }).unwrap();
     assert_eq!(
         fs::read(path.join(ACTIVE)).unwrap(),
@@ -218,6 +200,6 @@ fn where_one_copy_cannot_be_written_there_is_none() {
     // A directory in the place of the file.
     fs::create_dir_all(second.join(ACTIVE).join("in the way")).unwrap();
     let dirs = vec![private(&path), private(&second)];
-    Journal::begin(dirs, header(), &plan()).unwrap_err();
+    Journal::begin(dirs, header(5), &plan()).unwrap_err();
     assert!(!path.join(ACTIVE).exists());
 }
