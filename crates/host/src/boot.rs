@@ -23,7 +23,7 @@ use crate::profile::{BootArgument, Profile, arguments};
 
 pub use change::{BootChange, BootError, BootReverted, FileUndone, applied, apply, revert};
 
-pub(crate) use change::{failed, inside, put, sync_above};
+pub(crate) use change::{conflicts, failed, inside, put, read_text, sync_above};
 pub(crate) use place::{clear, make, temporary};
 
 /// Returns what `profile` wants of the command line on the machine of `survey`, and how its boot

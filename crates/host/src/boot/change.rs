@@ -80,7 +80,7 @@ pub enum BootError {
     },
 }
 
-/// What became of one file.
+/// What became of a file, or of another piece of what was installed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FileUndone {
     /// It is as it was.
@@ -105,7 +105,7 @@ pub struct BootReverted {
 impl BootReverted {
     /// Whether every file is as it was.
     pub fn is_complete(&self) -> bool {
-        complete(&self.files)
+        conflicts(&self.files).is_empty()
     }
 }
 
@@ -175,7 +175,7 @@ pub fn apply(plan: &BootPlan, sys: &SysRoot, state: &Path, at: &str) -> Result<(
         if let Err(err) = change.write(file, sys) {
             // What is not back is kept, for `revert`.
             let undone = undo(&change, sys);
-            if undone.is_ok_and(|undone| complete(&undone)) {
+            if undone.is_ok_and(|undone| conflicts(&undone).is_empty()) {
                 dir.remove(ACTIVE)?;
             }
             return Err(err);
@@ -187,7 +187,7 @@ pub fn apply(plan: &BootPlan, sys: &SysRoot, state: &Path, at: &str) -> Result<(
 impl BootChange {
     fn write(&self, file: &BootFile, sys: &SysRoot) -> Result<(), BootError> {
         let full = inside(sys, &file.path)?;
-        if text(&full)? != file.old {
+        if read_text(&full)? != file.old {
             let changed = io::Error::other("it has changed since this was planned");
             return Err(failed("write", &full, changed));
         }
@@ -214,16 +214,18 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<BootReverted>, BootE
         return Ok(None);
     };
     let files = undo(&change, sys)?;
-    if complete(&files) {
+    if conflicts(&files).is_empty() {
         dir.rename(ACTIVE, LAST)?;
     }
     Ok(Some(BootReverted { change, files }))
 }
 
-fn complete(files: &[(String, FileUndone)]) -> bool {
-    files
+/// Lists what was left alone.
+pub(crate) fn conflicts(files: &[(String, FileUndone)]) -> Vec<&str> {
+    let left = files
         .iter()
-        .all(|(_, undone)| *undone != FileUndone::Conflict)
+        .filter(|(_, undone)| *undone == FileUndone::Conflict);
+    left.map(|(path, _)| path.as_str()).collect()
 }
 
 fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>, BootError> {
@@ -235,7 +237,7 @@ fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>,
             let left = sys.full(&temporary);
             clear(&left).map_err(|err| failed("remove", &left, err))?;
         }
-        let now = text(&full)?;
+        let now = read_text(&full)?;
         let back = |content: Option<&str>| put(sys, &file.path, content, &temporary, None);
         let what = if now == file.old {
             FileUndone::AlreadyBack
@@ -279,7 +281,7 @@ fn without_ours(now: &str, old: &str, new: &str) -> String {
 }
 
 /// Reads a text file; none where there is none.
-fn text(full: &Path) -> Result<Option<String>, BootError> {
+pub(crate) fn read_text(full: &Path) -> Result<Option<String>, BootError> {
     match fs::read(full) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -19,15 +19,6 @@ use crate::boot::{BootError, failed, make as make_file, sync_above};
 /// Bytes of what a program says that are looked at.
 pub(super) const SAID: u64 = 64 << 10;
 
-/// Reads a text file; none where there is none.
-pub(super) fn read_text(full: &Path) -> Result<Option<String>, OneShotError> {
-    match fs::read(full) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(failed("read", full, err).into()),
-    }
-}
-
 /// Copies a file of `bytes`, which gets `mode`; it is there whole or not at all.
 pub(super) fn copy(
     from: &Path,

@@ -10,11 +10,10 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::read_text;
 use super::install::OneShotError;
 use super::piece::At;
 use super::stay::menu::Menu;
-use crate::boot::{clear, failed, inside};
+use crate::boot::{clear, failed, inside, read_text};
 
 /// The word of a program's arguments that stands for the file that it is to write.
 pub(super) const OUTPUT: &str = "{}";
@@ -82,7 +81,8 @@ pub(super) fn generate(
         })
         .collect();
     let full = inside(at.sys, temporary)?;
-    let made = at.tools.run(&words, None).and_then(|()| read_text(&full));
+    let ran = at.tools.run(&words, None);
+    let made = ran.and_then(|()| Ok(read_text(&full)?));
     for left in [temporary, &draft(temporary)] {
         let left = inside(at.sys, left)?;
         clear(&left).map_err(|err| failed("remove", &left, err))?;

@@ -11,9 +11,9 @@ use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
 use super::Prepared;
-use super::piece::{At, Piece, carry_out, conflicts, pieces, undo};
+use super::piece::{At, Piece, carry_out, pieces, undo};
 use super::tools::Tools;
-use crate::boot::BootError;
+use crate::boot::{BootError, FileUndone, conflicts};
 use crate::private_dir::{PrivateDir, PrivateDirError};
 
 /// Value of `format` in the file that keeps it.
@@ -97,26 +97,13 @@ pub enum OneShotError {
     },
 }
 
-/// What became of a piece.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OneShotUndone {
-    /// It is as it was, to the byte.
-    Restored,
-    /// It was as it was.
-    AlreadyBack,
-    /// Ours is out; what others changed meanwhile stays.
-    OthersKept,
-    /// Someone changed it since: left alone.
-    Conflict,
-}
-
 /// What became of a candidate that was taken back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OneShotReverted {
     /// The candidate.
     pub installed: OneShotInstalled,
     /// Each piece, in the order in which they were dealt with.
-    pub pieces: Vec<(String, OneShotUndone)>,
+    pub pieces: Vec<(String, FileUndone)>,
 }
 
 impl OneShotReverted {

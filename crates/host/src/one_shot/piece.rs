@@ -14,15 +14,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::env_block::EnvBlock;
-use super::files::{overwrite, read_text, set_variable};
+use super::files::{overwrite, set_variable};
 use super::generated::{self, Expects};
 use super::grub::CHOICE;
-use super::install::{OneShotError, OneShotUndone};
+use super::install::OneShotError;
 use super::pieces::Step;
 use super::tools::{Tools, owned};
 use super::tree::{self, Entry};
 use super::{ENTRY, UNINSTALL};
-use crate::boot::{clear, failed, inside, put, sync_above, temporary};
+use crate::boot::{
+    FileUndone, clear, conflicts, failed, inside, put, read_text, sync_above, temporary,
+};
 
 /// What undoes a step. Where a piece is put together is kept with it, before there is such a file: what a program that
 /// was killed leaves there is ours. Earlier versions kept none.
@@ -174,7 +176,7 @@ pub(super) fn undo(
     pieces: &[Piece],
     count: usize,
     at: &At<'_>,
-) -> Result<Vec<(String, OneShotUndone)>, OneShotError> {
+) -> Result<Vec<(String, FileUndone)>, OneShotError> {
     let mut undone = Vec::new();
     let mut later = Vec::new();
     for piece in pieces.iter().take(count).rev() {
@@ -187,14 +189,6 @@ pub(super) fn undo(
         undone.push((piece.path(), piece.generate_again(at)?));
     }
     Ok(undone)
-}
-
-/// Lists the pieces that were left alone.
-pub(super) fn conflicts(pieces: &[(String, OneShotUndone)]) -> Vec<&str> {
-    let left = pieces
-        .iter()
-        .filter(|(_, undone)| *undone == OneShotUndone::Conflict);
-    left.map(|(path, _)| path.as_str()).collect()
 }
 
 impl Piece {
@@ -319,8 +313,8 @@ impl Piece {
     }
 
     /// Undoes it, and returns what was looked at. None: it can only be generated again, when all else is back.
-    fn undo(&self, at: &At<'_>) -> Result<Option<(String, OneShotUndone)>, OneShotError> {
-        use OneShotUndone::{AlreadyBack, Conflict, Restored};
+    fn undo(&self, at: &At<'_>) -> Result<Option<(String, FileUndone)>, OneShotError> {
+        use FileUndone::{AlreadyBack, Conflict, Restored};
         let sys = at.sys;
         let mut path = self.path();
         if *self == Self::Kexec {
@@ -404,7 +398,7 @@ impl Piece {
     }
 
     /// Has a file generated again that somebody has generated since.
-    fn generate_again(&self, at: &At<'_>) -> Result<OneShotUndone, OneShotError> {
+    fn generate_again(&self, at: &At<'_>) -> Result<FileUndone, OneShotError> {
         let Self::Generated {
             path,
             by,
@@ -415,7 +409,7 @@ impl Piece {
             ..
         } = self
         else {
-            return Ok(OneShotUndone::AlreadyBack);
+            return Ok(FileUndone::AlreadyBack);
         };
         let full = inside(at.sys, path)?;
         let text = generated::generate(by, temporary, at)?;
@@ -423,11 +417,11 @@ impl Piece {
         put(at.sys, path, Some(&text), temporary, None)?;
         if text == *old {
             generated::date(&full, *modified)?;
-            return Ok(OneShotUndone::Restored);
+            return Ok(FileUndone::Restored);
         }
         Ok(match expects.mentions(&text) {
-            true => OneShotUndone::Conflict,
-            false => OneShotUndone::OthersKept,
+            true => FileUndone::Conflict,
+            false => FileUndone::OthersKept,
         })
     }
 }
@@ -460,19 +454,19 @@ fn undo_tree(
     temporary: Option<&str>,
     entries: Option<&[Entry]>,
     at: &At<'_>,
-) -> Result<(OneShotUndone, Option<String>), OneShotError> {
+) -> Result<(FileUndone, Option<String>), OneShotError> {
     if !full.exists() {
-        return Ok((OneShotUndone::AlreadyBack, None));
+        return Ok((FileUndone::AlreadyBack, None));
     }
     // Without our mark, a package has made its own of it.
     let mark = fs::read(full.join(tree::OURS)).unwrap_or_default();
     if mark != at.id.as_bytes() {
-        return Ok((OneShotUndone::Conflict, None));
+        return Ok((FileUndone::Conflict, None));
     }
     if let Some(entries) = entries
         && let Some(foreign) = tree::foreign(full, entries)?
     {
-        return Ok((OneShotUndone::Conflict, Some(foreign)));
+        return Ok((FileUndone::Conflict, Some(foreign)));
     }
     let mut going = full.to_owned();
     if let Some(temporary) = temporary {
@@ -482,7 +476,7 @@ fn undo_tree(
         sync_above(full)?;
     }
     fs::remove_dir_all(&going).map_err(|err| failed("remove", full, err))?;
-    Ok((OneShotUndone::Restored, None))
+    Ok((FileUndone::Restored, None))
 }
 
 fn undo_text(
@@ -491,8 +485,8 @@ fn undo_text(
     old: Option<&String>,
     new: &String,
     at: &At<'_>,
-) -> Result<OneShotUndone, OneShotError> {
-    use OneShotUndone::{AlreadyBack, Conflict, OthersKept, Restored};
+) -> Result<FileUndone, OneShotError> {
+    use FileUndone::{AlreadyBack, Conflict, OthersKept, Restored};
     let now = read_text(full)?;
     let beside = temporary(path, at.id);
     if now.as_ref() == old {
@@ -518,12 +512,8 @@ fn undo_text(
 }
 
 /// Takes our choice out of GRUB's environment, whatever else has become of it.
-fn undo_environment(
-    full: &Path,
-    old: Option<&str>,
-    new: &str,
-) -> Result<OneShotUndone, OneShotError> {
-    use OneShotUndone::{AlreadyBack, Conflict, OthersKept, Restored};
+fn undo_environment(full: &Path, old: Option<&str>, new: &str) -> Result<FileUndone, OneShotError> {
+    use FileUndone::{AlreadyBack, Conflict, OthersKept, Restored};
     let now = read_text(full)?;
     if now.as_deref() == old {
         return Ok(AlreadyBack);

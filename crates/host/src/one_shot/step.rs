@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use punctual_sys::kexec;
 
-use super::files::{copy, make, overwrite, read_text, set_variable};
+use super::files::{copy, make, overwrite, set_variable};
 use super::generated;
 use super::install::OneShotError;
 use super::piece::At;
 use super::pieces::Step;
 use super::tree;
-use crate::boot::{failed, inside, put, sync_above, temporary};
+use crate::boot::{failed, inside, put, read_text, sync_above, temporary};
 
 impl Step {
     /// Returns what is known only when the step is due, and is to be kept before it is taken.

@@ -16,6 +16,7 @@ use punctual_model::{OneShotState, OneShotStatus};
 use tempfile::TempDir;
 
 use super::*;
+use crate::boot::FileUndone;
 use crate::testing::machine;
 
 const STOCK: &str = "6.1.0-56-amd64";
@@ -298,7 +299,7 @@ fn grub_gets_an_entry_and_a_choice_and_loses_them_to_the_byte() {
         reverted
             .pieces
             .iter()
-            .all(|(_, what)| *what == OneShotUndone::Restored),
+            .all(|(_, what)| *what == FileUndone::Restored),
         "{reverted:?}"
     );
     assert_eq!(bench.dump(), before);
@@ -344,11 +345,11 @@ fn what_others_changed_since_stays() {
             .unwrap()
             .1
     };
-    assert_eq!(of("grubenv"), OneShotUndone::OthersKept);
+    assert_eq!(of("grubenv"), FileUndone::OthersKept);
     for end in ["custom.cfg", "vmlinuz", "/boot/punctual", "rt-amd64"] {
-        assert_eq!(of(end), OneShotUndone::Conflict, "{end}");
+        assert_eq!(of(end), FileUndone::Conflict, "{end}");
     }
-    assert_eq!(of("initrd.img"), OneShotUndone::Restored);
+    assert_eq!(of("initrd.img"), FileUndone::Restored);
     let env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
     assert_eq!(
         (env.value(CHOICE), env.value("saved_entry").as_deref()),

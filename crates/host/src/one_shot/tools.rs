@@ -15,8 +15,8 @@ use punctual_sys::SysRoot;
 use punctual_sys::child::{Bounds, TiedChild};
 
 use super::files::SAID;
-use super::install::{OneShotError, OneShotUndone};
-use crate::boot::{clear, failed, inside};
+use super::install::OneShotError;
+use crate::boot::{FileUndone, clear, failed, inside};
 use crate::private_dir::{Lock, open_trusted};
 
 /// What they find other programs by.
@@ -101,10 +101,10 @@ impl Tools<'_> {
         self,
         unmake: &[String],
         owns: &[String],
-    ) -> Result<OneShotUndone, OneShotError> {
+    ) -> Result<FileUndone, OneShotError> {
         let there = || owns.iter().flat_map(|path| owned(self.sys, path));
         if there().next().is_none() {
-            return Ok(OneShotUndone::AlreadyBack);
+            return Ok(FileUndone::AlreadyBack);
         }
         let is_there = |program: &String| self.sys.full(program).is_file();
         if unmake.first().is_some_and(is_there) {
@@ -116,7 +116,7 @@ impl Tools<'_> {
             let full = inside(self.sys, &path)?;
             clear(&full).map_err(|err| failed("remove", &full, err))?;
         }
-        Ok(OneShotUndone::Restored)
+        Ok(FileUndone::Restored)
     }
 
     /// Runs a program of the machine, and returns when it has ended well.

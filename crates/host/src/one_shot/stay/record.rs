@@ -12,12 +12,12 @@ use punctual_model::{InstalledKernel, OneShotKernel, OneShotLoader, Ordered as _
 use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
-use super::super::install::{OneShotError, OneShotUndone};
-use super::super::piece::{At, Piece, carry_out, conflicts, pieces, undo};
+use super::super::install::OneShotError;
+use super::super::piece::{At, Piece, carry_out, pieces, undo};
 use super::super::tools::Tools;
 use super::super::{boot_id, running};
 use super::{StayPrepared, grub, packaged};
-use crate::boot::failed;
+use crate::boot::{FileUndone, conflicts, failed};
 use crate::private_dir::PrivateDir;
 
 /// Value of `format` in a file that keeps one.
@@ -50,7 +50,7 @@ pub struct KernelRemoved {
     /// Release of the kernel.
     pub release: String,
     /// Each piece, in the order in which they were dealt with.
-    pub pieces: Vec<(String, OneShotUndone)>,
+    pub pieces: Vec<(String, FileUndone)>,
 }
 
 impl KernelRemoved {

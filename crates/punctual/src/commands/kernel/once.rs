@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use punctual_host::boot::FileUndone;
 use punctual_host::one_shot::{
-    self, Initrd, MARK, OneShotError, OneShotUndone, Watchdog, Wish, confirm as confirm_boot,
+    self, Initrd, MARK, OneShotError, Watchdog, Wish, confirm as confirm_boot,
 };
 use punctual_kernel::boot::{Architecture, Image};
 use punctual_kernel::package::{self, KernelPackage};
@@ -263,13 +264,13 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
 }
 
 /// Says what became of each piece.
-pub(super) fn undone(pieces: &[(String, OneShotUndone)]) -> String {
+pub(super) fn undone(pieces: &[(String, FileUndone)]) -> String {
     let lines = pieces.iter().map(|(path, undone)| {
         let what = match undone {
-            OneShotUndone::Restored => "as before",
-            OneShotUndone::AlreadyBack => "already as before",
-            OneShotUndone::OthersKept => "Punctual's part removed; later changes by others remain",
-            OneShotUndone::Conflict => "LEFT ALONE: changed since",
+            FileUndone::Restored => "as before",
+            FileUndone::AlreadyBack => "already as before",
+            FileUndone::OthersKept => "Punctual's part removed; later changes by others remain",
+            FileUndone::Conflict => "LEFT ALONE: changed since",
         };
         format!(" {path}: {what}\n")
     });
