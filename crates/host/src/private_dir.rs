@@ -15,6 +15,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use punctual_sys::PathError;
 use punctual_sys::dir::Dir;
 use rustix::fs::{FlockOperation, OFlags};
 
@@ -32,15 +33,8 @@ const LOCK: &str = "lock";
 #[non_exhaustive]
 pub enum PrivateDirError {
     /// The operating system refused.
-    #[error("{action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Its words.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] PathError),
     /// Someone else could change what is in it.
     #[error("{} is not safe: {reason}", path.display())]
     Unsafe {
@@ -60,12 +54,12 @@ pub enum PrivateDirError {
 impl PrivateDirError {
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+        matches!(self, Self::Io(err) if err.is_full())
     }
 
     /// Whether the privilege is missing.
     pub fn is_denied(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+        matches!(self, Self::Io(err) if err.is_permission())
     }
 }
 
@@ -360,11 +354,7 @@ fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
 }
 
 fn failed(action: &'static str, path: &Path, source: io::Error) -> PrivateDirError {
-    PrivateDirError::Io {
-        action,
-        path: path.to_owned(),
-        source,
-    }
+    PathError::new(action, path, source).into()
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 
 //! Why an experiment cannot be planned or carried out.
 
-use std::io;
 use std::path::PathBuf;
+
+use punctual_sys::PathError;
 
 /// An experiment cannot be planned, read, or go on.
 #[derive(Debug, thiserror::Error)]
@@ -21,15 +22,8 @@ pub enum LabError {
         reason: String,
     },
     /// A file of the experiment's state could not be read or written.
-    #[error("{action} {}", path.display())]
-    Path {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// The state is damaged, or another program's.
     #[error("{}: {reason}", path.display())]
     State {
@@ -58,20 +52,5 @@ impl LabError {
     /// Whether the file that the user wrote is at fault.
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::File { .. })
-    }
-}
-
-/// Adds the path to what the system said.
-pub(crate) trait At<T> {
-    fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, LabError>;
-}
-
-impl<T> At<T> for io::Result<T> {
-    fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, LabError> {
-        self.map_err(|source| LabError::Path {
-            action,
-            path: path.to_owned(),
-            source,
-        })
     }
 }

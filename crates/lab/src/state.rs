@@ -16,10 +16,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use punctual_sys::dir::read_regular;
+use punctual_sys::{At as _, PathError};
 use rustix::fs::{FlockOperation, flock};
 use uuid::Uuid;
 
-use crate::error::{At as _, LabError};
+use crate::error::LabError;
 use crate::file::FILE_LIMIT;
 use crate::plan::{PLAN_FORMAT, Plan, Slot};
 use log::read_log;
@@ -107,7 +108,8 @@ impl State {
         let parent = dir.parent().unwrap_or(dir);
         fs::create_dir_all(parent).at("create", parent)?;
         let tmp = parent.join(format!(".tmp-{}", Uuid::now_v7()));
-        let made = make(&tmp, plan, text).and_then(|()| fs::rename(&tmp, dir).at("create", dir));
+        let made =
+            make(&tmp, plan, text).and_then(|()| Ok(fs::rename(&tmp, dir).at("create", dir)?));
         if let Err(err) = made {
             // Best effort: the first error is the one to tell.
             drop(fs::remove_dir_all(&tmp));
@@ -163,7 +165,7 @@ impl State {
         let tmp = parent.join(format!(".tmp-{}", Uuid::now_v7()));
         fs::rename(dir, &tmp).at("remove", dir)?;
         fs::remove_dir_all(&tmp).at("remove", &tmp)?;
-        sync_dir(parent)
+        Ok(sync_dir(parent)?)
     }
 
     /// Goes on with another plan and text, of which [`crate::replan::obstacle`] must have found that they are of the same
@@ -268,10 +270,10 @@ impl State {
             reason: err.to_string(),
         })?;
         text.push(b'\n');
-        self.log
-            .write_all(&text)
+        let written = self.log.write_all(&text);
+        Ok(written
             .and_then(|()| self.log.sync_data())
-            .at("write", &path)
+            .at("write", &path)?)
     }
 }
 
@@ -290,7 +292,7 @@ fn make(dir: &Path, plan: &Plan, text: &str) -> Result<(), LabError> {
             .and_then(|()| file.sync_all())
             .at("write", &path)?;
     }
-    sync_dir(dir)
+    Ok(sync_dir(dir)?)
 }
 
 fn json(plan: &Plan, path: &Path) -> Result<Vec<u8>, LabError> {
@@ -301,7 +303,7 @@ fn json(plan: &Plan, path: &Path) -> Result<Vec<u8>, LabError> {
 }
 
 /// Puts new content in place of a file, or leaves the old one.
-fn replace(dir: &Path, name: &str, content: &[u8]) -> Result<(), LabError> {
+fn replace(dir: &Path, name: &str, content: &[u8]) -> Result<(), PathError> {
     let (path, new) = (dir.join(name), dir.join(format!("{name}.new")));
     let mut file = File::create(&new).at("create", &new)?;
     file.write_all(content)
@@ -322,7 +324,7 @@ fn lock(dir: &Path) -> Result<File, LabError> {
     }
 }
 
-fn sync_dir(dir: &Path) -> Result<(), LabError> {
+fn sync_dir(dir: &Path) -> Result<(), PathError> {
     File::open(dir)
         .and_then(|dir| dir.sync_all())
         .at("sync", dir)

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use punctual_model::json;
+use punctual_sys::At as _;
 use serde_json::Value;
 
 use crate::archive::is_run_file;
-use crate::disk::{At as _, read_limited};
+use crate::disk::read_limited;
 use crate::error::{ReadError, StoreError};
 use crate::place::{RECORD_LIMIT, RUN_FILE, id_of_name};
 use crate::store::Store;

@@ -11,12 +11,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use punctual_sys::PathError;
 use punctual_sys::dir::Dir;
+use punctual_sys::{At as _, PathError};
 use tar::{Archive, Builder, EntryType, Header};
 use uuid::Uuid;
 
-use crate::disk::At as _;
 use crate::place::{
     ARTIFACT_LIMIT, EVENTS_FILE, RECORD_LIMIT, RUN_FILE, SAMPLES_FILE, id_of_name, is_artifact_name,
 };

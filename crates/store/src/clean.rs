@@ -13,12 +13,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 
 use punctual_sys::dir::Dir;
+use punctual_sys::{At as _, PathError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::disk::At as _;
 use crate::place::{LOCK, TMP, TRASH, id_of_name};
-use punctual_sys::PathError;
 
 /// Locks the file `lock` in `dir` and waits for it.
 pub(crate) fn lock_shared(dir: &Dir) -> Result<File, PathError> {

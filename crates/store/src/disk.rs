@@ -7,25 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use punctual_sys::dir::Dir;
-
-use punctual_sys::PathError;
-
-/// Puts what was tried, and on what, into an I/O error.
-pub(crate) trait At<T> {
-    fn at(self, action: &'static str, path: &Path) -> Result<T, PathError>;
-}
-
-impl<T> At<T> for io::Result<T> {
-    fn at(self, action: &'static str, path: &Path) -> Result<T, PathError> {
-        self.map_err(|err| PathError::new(action, path, err))
-    }
-}
-
-impl<T> At<T> for rustix::io::Result<T> {
-    fn at(self, action: &'static str, path: &Path) -> Result<T, PathError> {
-        self.map_err(|err| PathError::new(action, path, err.into()))
-    }
-}
+use punctual_sys::{At as _, PathError};
 
 /// Returns the bytes that an unprivileged process may still write at `home`, or at the nearest
 /// directory above it that exists.

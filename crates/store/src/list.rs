@@ -6,15 +6,15 @@
 use std::io;
 use std::path::PathBuf;
 
+use punctual_sys::{At as _, PathError};
 use uuid::Uuid;
 
 use crate::clean::is_temporary;
-use crate::disk::{At as _, sync_dir};
+use crate::disk::sync_dir;
 use crate::error::{ReadError, StoreError};
 use crate::place::{Runs, TRASH, id_of_name};
 use crate::store::Store;
 use crate::stored::StoredRun;
-use punctual_sys::PathError;
 
 /// Everything in a store.
 #[derive(Debug, Default)]

@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use punctual_sys::dir::Dir;
+use punctual_sys::{At as _, PathError};
 use uuid::Uuid;
 
-use crate::disk::At as _;
 use crate::error::StoreError;
-use punctual_sys::PathError;
 
 /// The directory of the runs.
 pub(crate) const RUNS: &str = "runs";

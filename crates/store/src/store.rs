@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use punctual_sys::dir::{Dir, Missing};
+use punctual_sys::{At as _, PathError};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::clean;
-use crate::disk::{At as _, read_limited, sync_dir, write_synced};
+use crate::disk::{read_limited, sync_dir, write_synced};
 use crate::error::StoreError;
 use crate::place::{Format, Held, RUNS, Runs};
 use crate::writer::{Raw, RunWriter};
-use punctual_sys::PathError;
 
 /// The name and major version of the store that this program writes.
 pub const STORE_FORMAT: &str = "punctual.store/1";

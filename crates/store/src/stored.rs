@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use punctual_model::{Event, NEWEST_RUN_FORMAT, RunRecord, Sample, ThreadSample};
 use punctual_sys::dir::Dir;
+use punctual_sys::{At as _, PathError};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::decode::{self, EventFault};
-use crate::disk::{At as _, read_limited};
+use crate::disk::read_limited;
 use crate::error::ReadError;
 use crate::place::{
     ARTIFACT_LIMIT, EVENTS_FILE, Format, RECORD_LIMIT, RUN_FILE, Runs, SAMPLES_FILE,
     is_artifact_name,
 };
-use punctual_sys::PathError;
 
 /// A run whose record could be read.
 #[derive(Clone, Debug)]

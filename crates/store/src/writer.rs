@@ -11,17 +11,17 @@ use std::sync::Arc;
 
 use punctual_model::{Event, RunRecord, Sample, json};
 use punctual_sys::dir::Dir;
+use punctual_sys::{At as _, PathError};
 use uuid::Uuid;
 
 use crate::clean;
-use crate::disk::{At as _, sync_dir, write_synced};
+use crate::disk::{sync_dir, write_synced};
 use crate::error::StoreError;
 use crate::place::{
     ARTIFACT_LIMIT, EVENTS_FILE, Held, LOCK, RECORD_LIMIT, RUN_FILE, SAMPLES_FILE, TMP,
     is_artifact_name,
 };
 use crate::samples::{END_OF_SAMPLES, SampleWriter};
-use punctual_sys::PathError;
 
 /// Compression of the events: few and repetitive.
 const EVENTS_LEVEL: i32 = 3;

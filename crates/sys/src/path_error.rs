@@ -57,3 +57,25 @@ impl PathError {
         self.source.kind() == io::ErrorKind::NotFound
     }
 }
+
+/// Puts what was tried, and on what, into an error of the operating system.
+pub trait At<T> {
+    /// Says that `action` failed on `path`: `fs::write(&path, bytes).at("write", &path)?`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `self`, with both in them.
+    fn at(self, action: &'static str, path: &Path) -> Result<T, PathError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, PathError> {
+        self.map_err(PathError::at(action, path))
+    }
+}
+
+impl<T> At<T> for rustix::io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, PathError> {
+        self.map_err(|err| PathError::new(action, path, err.into()))
+    }
+}

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_model::{BootFile, BootPlan, json};
-use punctual_sys::SysRoot;
+use punctual_sys::{PathError, SysRoot};
 use serde::{Deserialize, Serialize};
 
 use super::place::{clear, new_id, replace, temporary};
@@ -49,15 +49,8 @@ pub enum BootError {
     #[error(transparent)]
     State(#[from] PrivateDirError),
     /// A file of the boot loader.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The operating system's words.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// An earlier change is in place.
     #[error("the arguments of profile {profile} ({at}) are already in place")]
     InPlace {
@@ -326,9 +319,5 @@ pub(crate) fn sync_above(full: &Path) -> Result<(), BootError> {
 }
 
 pub(crate) fn failed(action: &'static str, path: &Path, source: io::Error) -> BootError {
-    BootError::File {
-        action,
-        path: path.to_owned(),
-        source,
-    }
+    PathError::new(action, path, source).into()
 }

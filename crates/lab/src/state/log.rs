@@ -9,10 +9,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use punctual_sys::At as _;
 use punctual_sys::dir::read_regular;
 
 use super::text_of;
-use crate::error::{At as _, LabError};
+use crate::error::LabError;
 use crate::plan::Slot;
 
 /// The largest log that is read, in bytes: some 100 000 runs.
