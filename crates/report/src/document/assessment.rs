@@ -163,22 +163,9 @@ type Pick = fn(&RunRecord) -> Option<u64>;
 
 fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
     let mut missing = Missing::default();
-    let mut table = Table::new(
+    let mut table = Table::of(
         "Latency of all threads under each condition in µs",
-        &[
-            "<Condition",
-            "??<Valid",
-            "Samples",
-            "?Min",
-            "?Mean",
-            "±",
-            "p50",
-            "p99",
-            "p99.9",
-            "p99.99",
-            "Max",
-            "??Overruns",
-        ],
+        "<Condition|??<Valid|Samples|?Min|?Mean|±|p50|p99|p99.9|p99.99|Max|??Overruns",
     );
     let mut series = Vec::new();
     let names = assessment.conditions.iter().map(|c| c.name.clone());

@@ -132,18 +132,9 @@ impl Document {
 
 /// A row a load.
 fn loads(loads: &[LoadRecord]) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         "",
-        &[
-            "<Load",
-            "Work",
-            "<of",
-            "Mean 1/s",
-            "?Least 1/s",
-            "?Most 1/s",
-            "??Full s",
-            "?Longest silence",
-        ],
+        "<Load|Work|<of|Mean 1/s|?Least 1/s|?Most 1/s|??Full s|?Longest silence",
     );
     let mut missing = Missing::default();
     for load in loads {

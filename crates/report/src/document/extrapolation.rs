@@ -55,21 +55,10 @@ fn estimates(of: &Extrapolation) -> Option<Table> {
     let known: Vec<_> = methods.filter_map(|of| Some((of, of.estimate?))).collect();
     let (_, first) = known.first()?;
     let confidence = percent(first.interval_ns.confidence);
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("Levels with their {confidence} interval"),
-        &[
-            "<Method",
-            "Level µs",
-            "Low",
-            "..High",
-            "Shape",
-            "?Extremes",
-            "p fit",
-            "?p trend",
-            "?p halves",
-            "?p independence",
-            "?p rate",
-        ],
+        "<Method|Level µs|Low|..High|Shape|?Extremes|p fit|?p trend|?p halves|\
+         ?p independence|?p rate",
     );
     for (of, level) in &known {
         let ends = level.interval_ns;

@@ -306,18 +306,9 @@ fn line_blocks(ids: &mut Ids, history: &History, line: &HistoryLine) -> Vec<Bloc
                 }),
             ]
         });
-        let mut table = Table::new(
+        let mut table = Table::of(
             times.heading("Changes"),
-            &[
-                "<Figure",
-                "<Since",
-                "Run",
-                "?<May be run",
-                "Change",
-                "?<95 % interval",
-                "??p",
-                "<Verdict",
-            ],
+            "<Figure|<Since|Run|?<May be run|Change|?<95 % interval|??p|<Verdict",
         )
         .with(rows);
         table.notes.push(format!(
@@ -399,17 +390,9 @@ fn levels(line: &HistoryLine) -> Table {
             }),
         ]
     });
-    let mut table = Table::new(
+    let mut table = Table::of(
         times.heading("Level since the last change, and how runs vary without one"),
-        &[
-            "<Figure",
-            "Runs",
-            "Level",
-            "?<95 % interval",
-            "Deviation",
-            "?<its interval",
-            "<Verdict",
-        ],
+        "<Figure|Runs|Level|?<95 % interval|Deviation|?<its interval|<Verdict",
     )
     .with(rows)
     .without_empty_columns();

@@ -346,17 +346,7 @@ fn unmet(caption: &str, unmet: &[UnmetOption]) -> Table {
 }
 
 fn builds(builds: &[BuiltKernel]) -> Table {
-    let columns = [
-        "<Build",
-        "<Release",
-        "?<For",
-        "<Model",
-        "<End",
-        "Make s",
-        "??Starts",
-        "??Steps",
-        "?Image KiB",
-    ];
+    let columns = "<Build|<Release|?<For|<Model|<End|Make s|??Starts|??Steps|?Image KiB";
     let row = |build: &BuiltKernel| {
         let end = match build.end {
             BuildEnd::Complete => "complete",
@@ -377,5 +367,5 @@ fn builds(builds: &[BuiltKernel]) -> Table {
             image.unwrap_or_else(|| "-".to_owned()),
         ]
     };
-    Table::new("", &columns).with(builds.iter().map(row))
+    Table::of("", columns).with(builds.iter().map(row))
 }

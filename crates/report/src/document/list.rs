@@ -49,19 +49,9 @@ fn table(lines: &[RunListEntry], length: usize) -> Table {
     };
     let (p50, p99) = (decimals(|f| f.p50_ns), decimals(|f| f.p99_ns));
     let max = decimals(|f| f.max_ns);
-    let mut table = Table::new(
+    let mut table = Table::of(
         "",
-        &[
-            "<Run",
-            "?<Started UTC",
-            "<Name",
-            "<Instrument",
-            "Samples",
-            "p50 µs",
-            "p99 µs",
-            "Max µs",
-            "<Valid",
-        ],
+        "<Run|?<Started UTC|<Name|<Instrument|Samples|p50 µs|p99 µs|Max µs|<Valid",
     );
     for (line, run) in readable(lines) {
         let mut figure = |ns: Option<u64>, micros: Micros| {

@@ -296,17 +296,9 @@ fn summary(group: &MachinesGroup) -> Table {
             },
         ]
     });
-    let mut table = Table::new(
+    let mut table = Table::of(
         times.heading("What machines and what runs of one machine differ by"),
-        &[
-            "<Figure",
-            "?Machines",
-            "Mean",
-            "??<95 % interval",
-            "<Between machines",
-            "<Between runs",
-            "<Outliers",
-        ],
+        "<Figure|?Machines|Mean|??<95 % interval|<Between machines|<Between runs|<Outliers",
     )
     .with(rows);
     table

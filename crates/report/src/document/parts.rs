@@ -340,6 +340,11 @@ impl Table {
         }
     }
 
+    /// Makes a table of columns with `|` between their names.
+    pub(crate) fn of(caption: impl Into<String>, columns: &str) -> Self {
+        Self::new(caption, &columns.split('|').collect::<Vec<_>>())
+    }
+
     /// The same with rows.
     pub(crate) fn with<R>(mut self, rows: impl IntoIterator<Item = R>) -> Self
     where

@@ -265,23 +265,10 @@ pub(super) fn tables(runs: &[Named<'_>]) -> Option<Block> {
     if rows.is_empty() {
         return None;
     }
-    let mut table = Table::new(
+    let mut table = Table::of(
         "Results",
-        &[
-            "<Run",
-            "<Valid",
-            "<Figure",
-            "<Where",
-            "Value",
-            "<Unit",
-            "Low",
-            "..High",
-            "??Confidence",
-            "??Deviation",
-            "?Min",
-            "..Max",
-            "?Observations",
-        ],
+        "<Run|<Valid|<Figure|<Where|Value|<Unit|Low|..High|??Confidence|??Deviation|?Min|\
+         ..Max|?Observations",
     );
     table.rows = rows;
     Some(Block::Table(table.without_empty_columns()))

@@ -221,27 +221,13 @@ fn together(all: &[Named<'_>]) -> Answer {
 }
 
 fn overview(all: &[Named<'_>]) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!(
             "Runs, figures of all threads together in {}",
             series::micros_of(all)
         ),
-        &[
-            "<Run",
-            "<Instrument",
-            "<Valid",
-            "<Host",
-            "<Kernel",
-            "<Started",
-            "Samples",
-            "p50",
-            "p99",
-            "p99.9",
-            "Max",
-            "Overruns",
-            "Lost",
-            "Clamped",
-        ],
+        "<Run|<Instrument|<Valid|<Host|<Kernel|<Started|Samples|p50|p99|p99.9|Max|Overruns|\
+         Lost|Clamped",
     );
     let optional = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |n| n.to_string());
     for run in all {

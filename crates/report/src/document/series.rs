@@ -114,17 +114,9 @@ fn of_run(run: &Named<'_>, runs: &[Named<'_>]) -> String {
 }
 
 fn shape(runs: &[Named<'_>]) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("Shape, deviation in {}", micros_of(runs)),
-        &[
-            "<Run",
-            "Thread",
-            "<Kind",
-            "Deviation",
-            "Skewness",
-            "Excess kurtosis",
-            "Independent samples",
-        ],
+        "<Run|Thread|<Kind|Deviation|Skewness|Excess kurtosis|Independent samples",
     );
     let mut missing = Missing::default();
     for run in runs {
@@ -265,20 +257,9 @@ fn quantiles(runs: &[Named<'_>], each: bool) -> Option<Table> {
     } else {
         "all threads together"
     };
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("Quantiles of {what} in {}", micros_of(runs)),
-        &[
-            "<Run",
-            "<Valid",
-            "Quantile",
-            "Thread",
-            "<Kind",
-            "Value",
-            "Low",
-            "..High",
-            "?Confidence",
-            "?Samples",
-        ],
+        "<Run|<Valid|Quantile|Thread|<Kind|Value|Low|..High|?Confidence|?Samples",
     );
     let mut missing = Missing::default();
     for run in runs {
@@ -355,28 +336,10 @@ pub(super) fn valid(run: &Named<'_>) -> String {
 /// A row a thread.
 pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
     let first = runs.first()?.record();
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("{} in {}", quantity_of(first), micros_of(runs)),
-        &[
-            "<Run",
-            "Thread",
-            "<Kind",
-            "CPU",
-            "?<Policy",
-            "??Interval",
-            "Samples",
-            "?Min",
-            "Mean",
-            "±",
-            "p50",
-            "p99",
-            "p99.9",
-            "Max",
-            "??Deviation",
-            "?Overruns",
-            "??Lost",
-            "??Clamped",
-        ],
+        "<Run|Thread|<Kind|CPU|?<Policy|??Interval|Samples|?Min|Mean|±|p50|p99|p99.9|Max|\
+         ??Deviation|?Overruns|??Lost|??Clamped",
     );
     let mut missing = Missing::default();
     for run in runs {

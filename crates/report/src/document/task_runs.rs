@@ -133,24 +133,10 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
 }
 
 fn table(run: &TasksRun, unit: &str, of: &str) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("Longest responses seen, and bounds by analysis, in {unit}{of}"),
-        &[
-            "<Task",
-            "??<Policy",
-            "??<CPU",
-            "Jobs",
-            "Missed",
-            "Deadline",
-            "Bound",
-            "Longest",
-            "Above",
-            "?Executed",
-            "?Set says",
-            "??Late",
-            "??Overran",
-            "??Preempted",
-        ],
+        "<Task|??<Policy|??<CPU|Jobs|Missed|Deadline|Bound|Longest|Above|?Executed|?Set says|\
+         ??Late|??Overran|??Preempted",
     );
     let cell =
         |span: Option<Nanos>| span.map_or_else(|| "-".to_owned(), |ns| micros(ns.get() as f64));

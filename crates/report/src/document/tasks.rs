@@ -147,19 +147,9 @@ fn cut(growth: f64) -> String {
 }
 
 fn tasks(check: &TasksCheck) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         "Bounds on response times by analysis, in µs",
-        &[
-            "<Task",
-            "?<CPU",
-            "?<Policy",
-            "Deadline",
-            "Bound",
-            "Slack",
-            "?Use %",
-            "??Blocked",
-            "<Delayed most by",
-        ],
+        "<Task|?<CPU|?<Policy|Deadline|Bound|Slack|?Use %|??Blocked|<Delayed most by",
     );
     let each = check.set.tasks.iter().zip(&check.tasks);
     table = table.with(each.map(|(task, bound)| {

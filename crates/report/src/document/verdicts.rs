@@ -331,20 +331,9 @@ fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
 pub(super) fn groups(comparison: &Comparison) -> Table {
     let times = Times::of(comparison);
     let confidence = percent(comparison.method.confidence);
-    let mut table = Table::new(
+    let mut table = Table::of(
         times.heading("Groups: estimates over runs and differences"),
-        &[
-            "<Figure",
-            "<Group",
-            "Value",
-            "Low",
-            "..High",
-            "?Deviation",
-            "??Runs",
-            "Difference",
-            "from",
-            "..to",
-        ],
+        "<Figure|<Group|Value|Low|..High|?Deviation|??Runs|Difference|from|..to",
     );
     let mut missing = Missing::default();
     let mut seen: Vec<(&str, &str)> = Vec::new();

@@ -234,16 +234,9 @@ fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
         true => format!("the {} late cycles of {}", thread.late.count, thread.name),
         false => format!("the slowest hundredth of the cycles of {}", thread.name),
     };
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("Who took the time of {what}{of}, times in µs"),
-        &[
-            "<Who",
-            "In cycles",
-            "In time without",
-            "?Mean",
-            "??Mean of others",
-            "Longest",
-        ],
+        "<Who|In cycles|In time without|?Mean|??Mean of others|Longest",
     );
     for culprit in &thread.culprits {
         let who = match culprit.tid {
@@ -460,18 +453,9 @@ fn join_alike(pieces: &mut Vec<CyclePiece>) {
 }
 
 fn overview(threads: &[&WatchedThread], watched: &Watched, of: &str) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         format!("Threads{of}, times in µs"),
-        &[
-            "<Thread",
-            "?TID",
-            "<Policy",
-            "?Period",
-            "Cycles",
-            "Late",
-            "Longest",
-            "??Page faults",
-        ],
+        "<Thread|?TID|<Policy|?Period|Cycles|Late|Longest|??Page faults",
     );
     for thread in threads {
         table.rows.push(vec![

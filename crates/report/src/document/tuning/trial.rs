@@ -134,15 +134,7 @@ fn figure(figure: &TrialFigure) -> String {
 
 fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table {
     let caption = format!("{title} in {}", unit(quantity));
-    let columns = [
-        "<Knob",
-        "?Runs",
-        "With",
-        "Ratio",
-        "Interval",
-        "??Found from",
-        "<Verdict",
-    ];
+    let columns = "<Knob|?Runs|With|Ratio|Interval|??Found from|<Verdict";
     let row = |treatment: &punctual_model::Treatment| {
         let of = |effect: &&TrialEffect| effect.quantity == quantity;
         let effect = treatment.effects.iter().find(of)?;
@@ -164,7 +156,7 @@ fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table 
             verdict(effect.verdict),
         ])
     };
-    Table::new(caption, &columns).with(report.treatments.iter().filter_map(row))
+    Table::of(caption, columns).with(report.treatments.iter().filter_map(row))
 }
 
 fn verdict(verdict: TrialVerdict) -> String {
