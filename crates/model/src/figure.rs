@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::choices;
 use crate::cpu::CpuSet;
 use crate::policy::Policy;
 use crate::units::Nanos;
@@ -140,6 +141,8 @@ pub enum Certainty {
     /// The pattern fits and nothing else that is known does; nobody said so.
     Inferred,
 }
+
+choices!(Certainty { Observed => "observed", Inferred => "inferred" });
 
 impl Finding {
     /// Makes a finding that was read or counted.

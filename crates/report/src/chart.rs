@@ -243,6 +243,34 @@ pub struct Series {
     pub look: Option<Look>,
 }
 
+impl Series {
+    /// Makes one that is drawn from the start and looks unlike the others.
+    pub fn new(
+        name: impl Into<String>,
+        counted: impl Into<String>,
+        shape: Shape,
+        points: Vec<Point>,
+        validity: Validity,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            counted: counted.into(),
+            shape,
+            points,
+            validity,
+            shown: true,
+            look: None,
+        }
+    }
+
+    /// Returns the series with this look.
+    #[must_use]
+    pub fn looking(mut self, look: Look) -> Self {
+        self.look = Some(look);
+        self
+    }
+}
+
 /// A line across a chart: a deadline, a threshold, no change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {

@@ -216,6 +216,14 @@ pub(crate) fn counted(count: u64, of: &str) -> String {
     }
 }
 
+/// Writes how many stretches there are.
+pub(crate) fn counted_stretches(count: usize) -> String {
+    match count {
+        1 => "1 stretch".to_owned(),
+        n => format!("{n} stretches"),
+    }
+}
+
 /// Writes a figure of an axis whose figures differ by `step`.
 pub fn figure(value: f64, step: f64) -> String {
     if value == 0.0 {

@@ -214,15 +214,16 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
                 })
                 .collect();
             if !points.is_empty() {
-                series.push(chart::Series {
-                    name: name.to_owned(),
-                    counted: counted(points.len() as u64, "condition"),
-                    shape: Shape::Points,
-                    points,
-                    validity: wanted,
-                    shown: true,
-                    look: Some(Look::of(number)),
-                });
+                series.push(
+                    chart::Series::new(
+                        name,
+                        counted(points.len() as u64, "condition"),
+                        Shape::Points,
+                        points,
+                        wanted,
+                    )
+                    .looking(Look::of(number)),
+                );
             }
         }
     }
@@ -271,15 +272,13 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
         };
         let points: Vec<Point> = assessment.deadlines.iter().filter_map(point).collect();
         let wakeups = points.first().and_then(|p| p.count).unwrap_or(0);
-        series.push(chart::Series {
-            name: condition.name.clone(),
-            counted: counted(wakeups, "wake-up"),
-            shape: Shape::Dots,
+        series.push(chart::Series::new(
+            condition.name.clone(),
+            counted(wakeups, "wake-up"),
+            Shape::Dots,
             points,
-            validity: validity(&condition.run),
-            shown: true,
-            look: None,
-        });
+            validity(&condition.run),
+        ));
     }
     for deadline in &assessment.deadlines {
         let mut cell = |text: Option<String>| missing.or(text, UNCOUNTED);

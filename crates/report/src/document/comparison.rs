@@ -8,14 +8,16 @@
 )]
 
 use punctual_model::{
-    Certainty, ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonScale,
-    ComparisonVerdict, Effect, Ordered as _, RequirementRuling, figure_heading, figure_words,
+    ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonScale, ComparisonVerdict,
+    Effect, Ordered as _, RequirementRuling, figure_heading, figure_words,
 };
 use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
 
 use super::named::counted;
-use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use super::parts::{
+    Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone, remarks,
+};
 use super::requirement::requirement;
 use super::verdicts::{self, Of};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
@@ -228,13 +230,7 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str, rows: Of)
         let (ruling, why) = text.split_once(": ").unwrap_or(("", &text));
         items.push((ruling.to_owned(), why.to_owned()));
     }
-    for remark in &comparison.remarks {
-        let sure = match remark.certainty {
-            Certainty::Observed => "observed",
-            Certainty::Inferred => "inferred",
-        };
-        items.push((sure.to_owned(), format!("{}: {}", remark.id, remark.detail)));
-    }
+    items.extend(remarks(&comparison.remarks));
     for group in &comparison.groups {
         items.extend(group.refused.iter().map(|refused| {
             (
@@ -289,15 +285,13 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
                 (group.runs.len() as u64, believed(times, both))
             }
         };
-        series.push(chart::Series {
-            name: format!("{} over {}", group.name, baseline.name),
-            counted: counted(runs, "run"),
-            shape: Shape::Points,
+        series.push(chart::Series::new(
+            format!("{} over {}", group.name, baseline.name),
+            counted(runs, "run"),
+            Shape::Points,
             points,
             validity,
-            shown: true,
-            look: None,
-        });
+        ));
     }
     if series.is_empty() {
         return None;
@@ -320,12 +314,8 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
     })
 }
 
-/// The runs as points, a chart a figure.
-fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
-    // Of published means there are no runs.
-    if comparison.groups.iter().all(|group| group.runs.is_empty()) {
-        return Vec::new();
-    }
+/// The figures of the results, each once, with their units.
+pub(super) fn figures(comparison: &Comparison) -> Vec<(&str, &str)> {
     let mut figures: Vec<(&str, &str)> = Vec::new();
     for result in &comparison.results {
         let key = (result.figure.as_str(), result.unit.as_str());
@@ -333,6 +323,16 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
             figures.push(key);
         }
     }
+    figures
+}
+
+/// The runs as points, a chart a figure.
+fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
+    // Of published means there are no runs.
+    if comparison.groups.iter().all(|group| group.runs.is_empty()) {
+        return Vec::new();
+    }
+    let figures = figures(comparison);
     let times = Times::of(comparison);
     let mut blocks = Vec::new();
     let most = 8;
@@ -376,15 +376,16 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                 }
             }
             for (validity, points) in parts {
-                series.push(chart::Series {
-                    name: group.name.clone(),
-                    counted: counted(points.len() as u64, "run"),
-                    shape: Shape::Points,
-                    points,
-                    validity,
-                    shown: true,
-                    look: Some(Look::of(row)),
-                });
+                series.push(
+                    chart::Series::new(
+                        group.name.clone(),
+                        counted(points.len() as u64, "run"),
+                        Shape::Points,
+                        points,
+                        validity,
+                    )
+                    .looking(Look::of(row)),
+                );
             }
         }
         let results = comparison.results.iter().filter(|r| r.figure == *figure);
@@ -409,15 +410,16 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
             );
         }
         if !estimates.is_empty() {
-            series.push(chart::Series {
-                name: "estimate of the group".to_owned(),
-                counted: format!("{} intervals", percent(comparison.method.confidence)),
-                shape: Shape::Points,
-                points: estimates,
-                validity: times.validity(true),
-                shown: true,
-                look: Some(Look::of(names.len())),
-            });
+            series.push(
+                chart::Series::new(
+                    "estimate of the group",
+                    format!("{} intervals", percent(comparison.method.confidence)),
+                    Shape::Points,
+                    estimates,
+                    times.validity(true),
+                )
+                .looking(Look::of(names.len())),
+            );
         }
         if runs == 0 && series.is_empty() {
             continue;

@@ -85,15 +85,13 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         ),
         x: Axis::linear("Failures in 1/s"),
         y: Axis::names("", names),
-        series: vec![chart::Series {
-            name: "failures".to_owned(),
-            counted: counted(iterations, "iteration"),
-            shape: Shape::Points,
+        series: vec![chart::Series::new(
+            "failures",
+            counted(iterations, "iteration"),
+            Shape::Points,
             points,
-            validity: invalid,
-            shown: true,
-            look: None,
-        }],
+            invalid,
+        )],
         marks: Vec::new(),
     };
     vec![Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))]

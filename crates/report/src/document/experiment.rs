@@ -387,15 +387,13 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
             );
         }
         if !points.is_empty() {
-            series.push(chart::Series {
-                name: figure_words(figure),
-                counted: counted(blocks, "block"),
-                shape: Shape::Points,
+            series.push(chart::Series::new(
+                figure_words(figure),
+                counted(blocks, "block"),
+                Shape::Points,
                 points,
-                validity: believed(measurement),
-                shown: true,
-                look: None,
-            });
+                believed(measurement),
+            ));
         }
     }
     if series.is_empty() {
@@ -455,13 +453,7 @@ fn sweeps(
             .levels
             .iter()
             .all(|l| l.parse::<f64>().is_err() && !l.ends_with('%'));
-        let mut figures: Vec<(&str, &str)> = Vec::new();
-        for result in &measurement.comparison.results {
-            let key = (result.figure.as_str(), result.unit.as_str());
-            if !figures.contains(&key) {
-                figures.push(key);
-            }
-        }
+        let figures = comparison::figures(&measurement.comparison);
         for (figure, raw) in figures {
             let (unit, scale) = times_of.unit(raw);
             let mut series: Vec<chart::Series> = Vec::new();
@@ -488,15 +480,13 @@ fn sweeps(
                 let point = Point::at(x, y / scale).within(interval).of(side.runs);
                 match series.iter_mut().find(|s| s.name == name) {
                     Some(series) => series.points.push(point),
-                    None => series.push(chart::Series {
+                    None => series.push(chart::Series::new(
                         name,
-                        counted: String::new(),
-                        shape: Shape::Dots,
-                        points: vec![point],
-                        validity: believed(measurement),
-                        shown: true,
-                        look: None,
-                    }),
+                        "",
+                        Shape::Dots,
+                        vec![point],
+                        believed(measurement),
+                    )),
                 }
             }
             for series in &mut series {

@@ -4,13 +4,16 @@
 //! Runs over time: where figures changed, the series behind that, and how much runs vary without a change.
 
 use punctual_model::{
-    Certainty, Effect, History, HistoryChange, HistoryDirection, HistoryLine, HistoryRun,
-    HistorySeries, HistoryVerdict,
+    Effect, History, HistoryChange, HistoryDirection, HistoryLine, HistoryRun, HistorySeries,
+    HistoryVerdict,
 };
 
 use super::named::counted;
-use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use super::parts::{
+    Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone, remarks,
+};
 use super::verdicts::p_value;
+use crate::chart::scale::counted_stretches;
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::clock_or_count::Times;
 use crate::text::{digits, percent};
@@ -36,14 +39,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, history: &History) {
             blocks: line_blocks(ids, history, line),
         });
     }
-    let mut items: Vec<(String, String)> = Vec::new();
-    for remark in &history.remarks {
-        let sure = match remark.certainty {
-            Certainty::Observed => "observed",
-            Certainty::Inferred => "inferred",
-        };
-        items.push((sure.to_owned(), format!("{}: {}", remark.id, remark.detail)));
-    }
+    let items: Vec<(String, String)> = remarks(&history.remarks).collect();
     let mut blocks = Vec::new();
     if !items.is_empty() {
         blocks.push(Block::items(items));
@@ -223,7 +219,7 @@ fn size(line: &HistoryLine, series: &HistorySeries, change: &HistoryChange) -> S
     }
 }
 
-fn by_share(ratio: f64) -> String {
+pub(super) fn by_share(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 3.0 => format!("×{}", digits(ratio)),
         ratio => format!("{:+.1} %", (ratio - 1.0) * 100.0),
@@ -450,15 +446,13 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
     ];
     for (points, validity) in checked {
         if !points.is_empty() {
-            drawn.push(chart::Series {
-                name: "runs".to_owned(),
-                counted: counted(points.len() as u64, "run"),
-                shape: Shape::Points,
+            drawn.push(chart::Series::new(
+                "runs",
+                counted(points.len() as u64, "run"),
+                Shape::Points,
                 points,
                 validity,
-                shown: true,
-                look: None,
-            });
+            ));
         }
     }
     let mut level = Vec::new();
@@ -468,18 +462,13 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
         level.push(Point::end(segment.last as f64 + 1.5));
     }
     if !level.is_empty() {
-        drawn.push(chart::Series {
-            name: "level".to_owned(),
-            counted: match series.segments.len() {
-                1 => "1 stretch".to_owned(),
-                n => format!("{n} stretches"),
-            },
-            shape: Shape::Step,
-            points: level,
-            validity: times.validity(true),
-            shown: true,
-            look: None,
-        });
+        drawn.push(chart::Series::new(
+            "level",
+            counted_stretches(series.segments.len()),
+            Shape::Step,
+            level,
+            times.validity(true),
+        ));
     }
     let marks = series.changes.iter().map(|change| Mark {
         name: format!(

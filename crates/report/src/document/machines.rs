@@ -4,12 +4,15 @@
 //! Machines of a fleet: which are not like the others, what machines and what runs differ by, and the figures of each.
 
 use punctual_model::{
-    Certainty, ComparisonScale, HistoryDirection, Machines, MachinesDeviation, MachinesFigure,
-    MachinesGroup, MachinesOutlier, MachinesOutlierFigure, Ordered as _,
+    ComparisonScale, HistoryDirection, Machines, MachinesDeviation, MachinesFigure, MachinesGroup,
+    MachinesOutlier, MachinesOutlierFigure, Ordered as _,
 };
 
+use super::history::by_share;
 use super::named::counted;
-use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use super::parts::{
+    Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone, remarks,
+};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape};
 use crate::clock_or_count::Times;
 use crate::text::{digits, percent};
@@ -35,14 +38,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, fleet: &Machines) {
         });
     }
     let mut blocks = Vec::new();
-    let items = fleet.remarks.iter().map(|remark| {
-        let sure = match remark.certainty {
-            Certainty::Observed => "observed",
-            Certainty::Inferred => "inferred",
-        };
-        (sure.to_owned(), format!("{}: {}", remark.id, remark.detail))
-    });
-    let items: Vec<(String, String)> = items.collect();
+    let items: Vec<(String, String)> = remarks(&fleet.remarks).collect();
     if !items.is_empty() {
         blocks.push(Block::items(items));
     }
@@ -195,8 +191,7 @@ fn named(group: &MachinesGroup, outlier: &MachinesOutlier) -> String {
 
 fn size(group: &MachinesGroup, of: &MachinesOutlierFigure) -> String {
     match of.ratio {
-        Some(ratio) if ratio >= 3.0 => format!("×{}", digits(ratio)),
-        Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+        Some(ratio) => by_share(ratio),
         None => {
             let mut figures = group.figures.iter();
             let found = figures.find(|figure| figure.figure == of.figure);
@@ -375,14 +370,14 @@ fn chart(ids: &mut Ids, group: &MachinesGroup, figure: &MachinesFigure) -> Chart
     let drawn = [("machines", usual), ("outliers", outliers)].into_iter();
     let series = drawn
         .filter(|(_, points)| !points.is_empty())
-        .map(|(name, points)| chart::Series {
-            name: name.to_owned(),
-            counted: counted(points.len() as u64, "machine"),
-            shape: Shape::Points,
-            points,
-            validity: times.validity(true),
-            shown: true,
-            look: None,
+        .map(|(name, points)| {
+            chart::Series::new(
+                name,
+                counted(points.len() as u64, "machine"),
+                Shape::Points,
+                points,
+                times.validity(true),
+            )
         });
     let series: Vec<chart::Series> = series.collect();
     let values = figure.machines.iter().map(|value| value.estimate / scale);

@@ -14,6 +14,7 @@ use punctual_model::{Nanos, RunRecord};
 use super::parts::{Block, Ids, Maxima, Stretch};
 use super::runs::Named;
 use super::series::{FINE, micros_of, thread};
+use crate::chart::scale::counted_stretches;
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape};
 use crate::text::{quantity_of, span};
 
@@ -80,10 +81,7 @@ pub(super) fn block(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
         lengths.extend(own.get(own.len() / 2));
         series.push(chart::Series {
             name: name(run, maxima),
-            counted: match stretches.len() {
-                1 => "1 stretch".to_owned(),
-                n => format!("{n} stretches"),
-            },
+            counted: counted_stretches(stretches.len()),
             shape: Shape::Step,
             points: points(&stretches),
             validity: run.validity(),

@@ -5,8 +5,8 @@
 
 use punctual_model::tasks::TasksCheck;
 use punctual_model::{
-    Assessment, Comparison, Diagnosis, ExperimentResults, Extrapolation, FleetReport, History,
-    LatencyTest, Machines, Nanos, ProcessDiagnosis, RunRecord, StudyResult, TrialReport,
+    Assessment, Comparison, Diagnosis, ExperimentResults, Extrapolation, Finding, FleetReport,
+    History, LatencyTest, Machines, Nanos, ProcessDiagnosis, RunRecord, StudyResult, TrialReport,
 };
 use punctual_stats::ThreadHistogram;
 
@@ -312,6 +312,15 @@ pub struct Document {
     pub answers: Vec<Answer>,
     /// The sections.
     pub sections: Vec<Section>,
+}
+
+/// Findings as items: how sure they are, and what they say.
+pub(crate) fn remarks(of: &[Finding]) -> impl Iterator<Item = (String, String)> {
+    let item = |finding: &Finding| {
+        let said = format!("{}: {}", finding.id, finding.detail);
+        (finding.certainty.to_string(), said)
+    };
+    of.iter().map(item)
 }
 
 impl Table {

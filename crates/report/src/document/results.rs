@@ -52,15 +52,13 @@ fn linpack(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             }
             let count: u64 = points.iter().filter_map(|p| p.count).sum();
             solved += count;
-            series.push(chart::Series {
-                name: format!("{}, {title}", run.name),
-                counted: counted(count, "solution"),
-                shape: Shape::Dots,
+            series.push(chart::Series::new(
+                format!("{}, {title}", run.name),
+                counted(count, "solution"),
+                Shape::Dots,
                 points,
-                validity: run.validity(),
-                shown: true,
-                look: None,
-            });
+                run.validity(),
+            ));
         }
     }
     if series.is_empty() {
@@ -211,15 +209,13 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             continue;
         }
         let count: u64 = points.iter().filter_map(|p| p.count).sum();
-        series.push(chart::Series {
-            name: run.name.to_owned(),
-            counted: counted(count, "observation"),
-            shape: Shape::Points,
+        series.push(chart::Series::new(
+            run.name,
+            counted(count, "observation"),
+            Shape::Points,
             points,
-            validity: run.validity(),
-            shown: true,
-            look: None,
-        });
+            run.validity(),
+        ));
     }
     if names.len() < 2 && runs.len() < 2 {
         return None;

@@ -276,16 +276,12 @@ fn findings(runs: &[Named<'_>]) -> Option<Block> {
     let mut items = Vec::new();
     for run in runs {
         for finding in &run.record().findings {
-            let sure = match finding.certainty {
-                punctual_model::Certainty::Observed => "observed",
-                punctual_model::Certainty::Inferred => "inferred",
-            };
             let of = match runs.len() {
                 1 => String::new(),
                 _ => format!("{}: ", run.name),
             };
             items.push((
-                sure.to_owned(),
+                finding.certainty.to_string(),
                 format!("{of}{}: {}", finding.id, finding.detail),
             ));
         }

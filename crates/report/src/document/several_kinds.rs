@@ -129,14 +129,14 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
     );
     let samples: u64 = max.iter().filter_map(|p| p.count).sum();
     let values = p50.iter().chain(&max).map(|p| p.x).collect::<Vec<_>>();
-    let series = [("p50", p50), ("p99", p99), ("max", max)].map(|(name, points)| chart::Series {
-        name: name.to_owned(),
-        counted: counted(points.len() as u64, "kind"),
-        shape: Shape::Points,
-        points,
-        validity: run.validity(),
-        shown: true,
-        look: None,
+    let series = [("p50", p50), ("p99", p99), ("max", max)].map(|(name, points)| {
+        chart::Series::new(
+            name,
+            counted(points.len() as u64, "kind"),
+            Shape::Points,
+            points,
+            run.validity(),
+        )
     });
     let of = if several {
         format!(", {}", run.name)

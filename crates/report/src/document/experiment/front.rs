@@ -68,15 +68,13 @@ pub(super) fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block>
             .filter(|c| c.undominated == on)
             .filter_map(point)
             .collect();
-        chart::Series {
-            name: name.to_owned(),
-            counted: counted(points.len() as u64, "cell"),
-            shape: Shape::Points,
+        chart::Series::new(
+            name,
+            counted(points.len() as u64, "cell"),
+            Shape::Points,
             points,
-            validity: times.validity(valid),
-            shown: true,
-            look: None,
-        }
+            times.validity(valid),
+        )
     };
     let series = vec![
         series("on the front", true),

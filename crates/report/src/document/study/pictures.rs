@@ -83,7 +83,7 @@ impl Draw<'_> {
     /// What was measured here, and what was published, with the word for a point of the former.
     fn here(&self, points: Vec<Point>, shape: Shape) -> Series {
         let runs = points.iter().filter_map(|p| p.count).sum();
-        series("here", &counted(runs, "run"), shape, points, self.validity)
+        Series::new("here", counted(runs, "run"), shape, points, self.validity)
     }
 
     /// A figure against levels that are numbers, with the published values; and its standard error.
@@ -281,7 +281,7 @@ impl Draw<'_> {
                 (false, false) => (Shape::Dots, "point", self.validity),
             };
             let count = counted(curve.points.len() as u64, what);
-            series(&curve.name, &count, shape, points.collect(), validity)
+            Series::new(&curve.name, &count, shape, points.collect(), validity)
         };
         let series: Vec<Series> = of.curves.iter().map(drawn).collect();
         let points = series.iter().flat_map(|s| &s.points);
@@ -328,7 +328,7 @@ impl Draw<'_> {
         ];
         let name = format!("{}-{}", of.cell, of.part);
         let of_bins = counted(inside, "sample");
-        let bins = series(&of.part, &of_bins, Shape::Step, points, self.validity);
+        let bins = Series::new(&of.part, &of_bins, Shape::Step, points, self.validity);
         match self.chart(
             &name,
             [title, format!("{count}.")],
@@ -380,25 +380,7 @@ fn published(points: Vec<Point>, unit: Option<&str>) -> Series {
         None => "published".to_owned(),
     };
     let values = counted(points.len() as u64, "value");
-    series(&name, &values, Shape::Points, points, Validity::Published)
-}
-
-fn series(
-    name: &str,
-    counted: &str,
-    shape: Shape,
-    points: Vec<Point>,
-    validity: Validity,
-) -> Series {
-    Series {
-        name: name.to_owned(),
-        counted: counted.to_owned(),
-        shape,
-        points,
-        validity,
-        shown: true,
-        look: None,
-    }
+    Series::new(name, values, Shape::Points, points, Validity::Published)
 }
 
 /// What each row is, where the rows of a picture differ in it.

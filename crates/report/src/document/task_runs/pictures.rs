@@ -10,6 +10,7 @@ use super::super::named::{counted, micros};
 use super::super::parts::{Block, Ids};
 use super::super::runs::Named;
 use super::super::series::micros_of;
+use crate::chart::scale::counted_stretches;
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape};
 use punctual_model::Ordered as _;
 
@@ -54,14 +55,8 @@ pub(super) fn bounds(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &str)
     let series = series
         .into_iter()
         .filter(|(_, points, _)| !points.is_empty());
-    let series = series.map(|(name, points, counted)| chart::Series {
-        name: name.to_owned(),
-        counted,
-        shape: Shape::Points,
-        points,
-        validity: run.validity(),
-        shown: true,
-        look: None,
+    let series = series.map(|(name, points, counted)| {
+        chart::Series::new(name, counted, Shape::Points, points, run.validity())
     });
     let chart = Chart {
         id: ids.make(&format!("tasks-bounds-{}", run.name)),
@@ -143,18 +138,14 @@ pub(super) fn schedules(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &s
                     label: Some(format!("job {}", s.job)),
                 })
                 .collect();
-            chart::Series {
-                name: tasks.tasks[*task].name.clone(),
-                counted: match points.len() {
-                    1 => "1 stretch".to_owned(),
-                    n => format!("{n} stretches"),
-                },
-                shape: Shape::Bars,
+            chart::Series::new(
+                tasks.tasks[*task].name.clone(),
+                counted_stretches(points.len()),
+                Shape::Bars,
                 points,
-                validity: run.validity(),
-                shown: true,
-                look: Some(Look::of(row)),
-            }
+                run.validity(),
+            )
+            .looking(Look::of(row))
         });
         let series: Vec<_> = series.filter(|s| !s.points.is_empty()).collect();
         let mut x = Axis::linear(format!("Time from the release of {name} in {unit}"));

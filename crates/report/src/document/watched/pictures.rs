@@ -284,15 +284,7 @@ impl Of<'_> {
     }
 
     fn series(self, name: &str, counted: String, look: Look, points: Vec<Point>) -> Series {
-        Series {
-            name: name.to_owned(),
-            counted,
-            shape: Shape::Bars,
-            points,
-            validity: self.validity,
-            shown: true,
-            look: Some(look),
-        }
+        Series::new(name, counted, Shape::Bars, points, self.validity).looking(look)
     }
 }
 
