@@ -4,8 +4,8 @@
 //! Kernels that boot once on a machine, and kernels that are installed there.
 
 use punctual_model::{
-    InstalledKernels, KernelInstallPlan, OneShotBoot, OneShotPlan, OneShotState, OneShotStatus,
-    OneShotWrite,
+    InstalledKernels, KernelInstallPlan, OneShotBoot, OneShotPlan, OneShotRefusal, OneShotState,
+    OneShotStatus, OneShotWrite,
 };
 
 use super::parts::{Block, Document, Item, More, Table, Tone};
@@ -19,16 +19,7 @@ impl Document {
         let kernel = &plan.candidate;
         let loader = plan.loader.map_or("-", |loader| loader.name());
         let starts = format!("once, by {loader}; the machine's default stays");
-        let possible = plan.refusals.is_empty();
         let boots = format!("{} boots {starts}", kernel.release);
-        let (tone, word, sentence) = match possible {
-            true => (Tone::Plain, "possible", boots.as_str()),
-            false => (
-                Tone::Bad,
-                "NOT POSSIBLE",
-                "on this machine: nothing is written",
-            ),
-        };
         let candidate = format!("{} {}", kernel.release, kernel.version);
         let initrd = kernel.initrd.as_deref().unwrap_or("none");
         let mut facts = vec![
@@ -38,34 +29,16 @@ impl Document {
         ];
         facts.extend(kernel.modules.iter().map(|of| ("Modules", of.clone())));
         facts.extend([("Starts", starts), ("Arguments", plan.arguments.clone())]);
-        let mut blocks = vec![Block::facts(facts)];
-        if possible {
-            blocks.extend(written(plan));
-        } else {
-            let hints = plan.refusals.iter();
-            blocks.push(Block::facts(hints.map(|of| ("Next", of.hint.as_str()))));
-        }
-        Self::of(TITLE, blocks)
-            .answering(tone, word, sentence)
-            .faulted(plan.refusals.iter().map(|of| of.reason.clone()))
+        Self::of_kernel_plan(TITLE, &boots, facts, written(plan), &plan.refusals)
     }
 
     /// Says what would be written to install a kernel to stay.
     pub fn of_kernel_install_plan(plan: &KernelInstallPlan) -> Self {
         let kernel = &plan.kernel;
         let loader = plan.loader.map_or("-", |loader| loader.name());
-        let possible = plan.refusals.is_empty();
         let stays = match plan.becomes_default {
             true => format!("{} becomes the default of {loader}", kernel.release),
             false => format!("{} is installed; {loader}'s default stays", kernel.release),
-        };
-        let (tone, word, sentence) = match possible {
-            true => (Tone::Plain, "possible", stays.as_str()),
-            false => (
-                Tone::Bad,
-                "NOT POSSIBLE",
-                "on this machine: nothing is written",
-            ),
         };
         let initrd = kernel.initrd.as_deref().unwrap_or("none");
         let mut facts = vec![
@@ -75,19 +48,35 @@ impl Document {
         ];
         facts.extend(kernel.modules.iter().map(|of| ("Modules", of.clone())));
         facts.extend(plan.default_named.iter().map(|of| ("Default", of.clone())));
+        let notes = plan.warnings.iter().map(|of| ("Note", of.as_str()));
+        let written = vec![
+            Block::items(plan.writes.iter().map(file)),
+            Block::facts(notes),
+        ];
+        Self::of_kernel_plan(INSTALLED, &stays, facts, written, &plan.refusals)
+    }
+
+    /// Says what would be written, or why nothing can be.
+    fn of_kernel_plan(
+        title: &str,
+        possible: &str,
+        facts: Vec<(&str, String)>,
+        written: Vec<Block>,
+        refusals: &[OneShotRefusal],
+    ) -> Self {
         let mut blocks = vec![Block::facts(facts)];
-        if possible {
-            blocks.push(Block::items(plan.writes.iter().map(file)));
-            blocks.push(Block::facts(
-                plan.warnings.iter().map(|of| ("Note", of.as_str())),
-            ));
+        let (tone, word, sentence) = if refusals.is_empty() {
+            blocks.extend(written);
+            (Tone::Plain, "possible", possible)
         } else {
-            let hints = plan.refusals.iter();
-            blocks.push(Block::facts(hints.map(|of| ("Next", of.hint.as_str()))));
-        }
-        Self::of(INSTALLED, blocks)
+            let hints = refusals.iter().map(|of| ("Next", of.hint.as_str()));
+            blocks.push(Block::facts(hints));
+            let sentence = "on this machine: nothing is written";
+            (Tone::Bad, "NOT POSSIBLE", sentence)
+        };
+        Self::of(title, blocks)
             .answering(tone, word, sentence)
-            .faulted(plan.refusals.iter().map(|of| of.reason.clone()))
+            .faulted(refusals.iter().map(|of| of.reason.clone()))
     }
 
     /// Lists the kernels that were installed to stay.
