@@ -11,7 +11,7 @@ use punctual_sys::At as _;
 use serde_json::Value;
 
 use crate::archive::is_run_file;
-use crate::disk::read_limited;
+use crate::disk::{read_limited, without_holes};
 use crate::error::{ReadError, StoreError};
 use crate::place::{RECORD_LIMIT, RUN_FILE, id_of_name};
 use crate::store::Store;
@@ -113,6 +113,9 @@ impl Store {
         for name in names.filter(|name| *name != RUN_FILE && is_run_file(name)) {
             let path = run.path().join(name);
             let file = dir.file(name).at("read", &path).map_err(ReadError::from)?;
+            without_holes(&file)
+                .at("read", &path)
+                .map_err(ReadError::from)?;
             writer.copy(name, file)?;
         }
         Ok(Adopted::New(writer.finish(&record)?))

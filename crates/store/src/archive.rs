@@ -16,6 +16,7 @@ use punctual_sys::{At as _, PathError};
 use tar::{Archive, Builder, EntryType, Header};
 use uuid::Uuid;
 
+use crate::disk::without_holes;
 use crate::place::{
     ARTIFACT_LIMIT, EVENTS_FILE, RECORD_LIMIT, RUN_FILE, SAMPLES_FILE, id_of_name, is_artifact_name,
 };
@@ -69,6 +70,7 @@ pub fn pack<'a>(
         for name in names.filter(|name| is_run_file(name)) {
             let path = run.path().join(name);
             let file = dir.file(name).at("read", &path)?;
+            without_holes(&file).at("read", &path)?;
             let size = file.metadata().at("read", &path)?.len();
             let mut header = Header::new_ustar();
             header.set_size(size);

@@ -52,6 +52,22 @@ pub(crate) fn write_synced(dir: &Dir, name: &str, bytes: &[u8]) -> Result<(), Pa
     file.sync_all().at("sync", &path)
 }
 
+/// Requires that a file has no holes (lseek(2)): packed data have none, and a copy of zeros that somebody else never stored
+/// could fill the disk.
+#[cfg(feature = "archive")]
+pub(crate) fn without_holes(file: &std::fs::File) -> io::Result<()> {
+    use rustix::fs::{SeekFrom, seek};
+    let size = file.metadata()?.len();
+    // In an empty file there is nothing to seek.
+    if size > 0 && seek(file, SeekFrom::Hole(0))? < size {
+        return Err(io::Error::other(
+            "it is a sparse file, which no run has; it is damaged or no run of ours",
+        ));
+    }
+    seek(file, SeekFrom::Start(0))?;
+    Ok(())
+}
+
 /// Waits until the names in a directory are on disk.
 pub(crate) fn sync_dir(dir: &Dir) -> Result<(), PathError> {
     dir.sync().at("sync", dir.path())

@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -13,7 +14,7 @@ use std::path::Path;
 
 use common::{id, names, record, write_run};
 use punctual_model::{Nanos, RunRecord};
-use punctual_store::{Filter, Raw, ReadError, Store, StoreError};
+use punctual_store::{Filter, Raw, ReadError, Store, StoreError, archive};
 use rusqlite::Connection;
 
 /// Another user: nobody.
@@ -321,4 +322,24 @@ fn an_artifact_is_written_only_as_large_as_it_is_read() {
         .unwrap();
     let run = store.entry(id(2)).run.unwrap();
     assert!(run.artifact("latency.hlog").is_err());
+}
+
+#[test]
+fn a_file_of_zeros_that_nobody_stored_is_not_copied() {
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let store = Store::open(from.path()).unwrap();
+    let run = write_run(&store, &record(id(1)));
+    let file = fs::File::create(run.join("samples.zst")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let run = store.entry(id(1)).run.unwrap();
+    let to = Store::open(to.path()).unwrap();
+    let adopted = to.adopt(&run, &BTreeMap::new()).unwrap_err();
+    let packed = archive::pack([&run], std::io::sink()).unwrap_err();
+    for err in [format!("{adopted:?}"), format!("{packed:?}")] {
+        assert!(
+            err.contains("samples.zst") && err.contains("sparse"),
+            "{err}"
+        );
+    }
+    assert!(to.entries().unwrap().runs.is_empty());
 }
