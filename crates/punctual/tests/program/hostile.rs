@@ -18,6 +18,9 @@ const OTHER: u32 = 65_534;
 /// Address space of a start of the program, in KiB, for the size of what it reads.
 const ROOM: u32 = 1_000_000;
 
+/// The largest file that it may write, in blocks of 512 bytes: whoever copies a bomb is killed before the disk is full.
+const LARGEST: u32 = 1_000_000;
+
 #[test]
 fn root_is_not_led_by_another_users_home() {
     if !machine::root() {
@@ -82,12 +85,12 @@ fn the_error_says_whose_directory_it_is_and_what_to_do() {
 
 #[test]
 fn whichever_command_comes_first_makes_a_home_for_its_owner_alone() {
-    let first: [&[&str]; 3] = [
-        &QUICK,
-        &["kernel", "fetch", "/etc/hostname"],
-        &["runs", "list"],
+    let first: [(&[&str], bool); 3] = [
+        (&QUICK, true),
+        (&["kernel", "fetch", "/etc/hostname"], true),
+        (&["runs", "list"], false),
     ];
-    for args in first {
+    for (args, makes) in first {
         let home = Home::new();
         let mut command = Command::new("sh");
         command
@@ -98,10 +101,8 @@ fn whichever_command_comes_first_makes_a_home_for_its_owner_alone() {
             .stdin(Stdio::null());
         finish(command);
         for made in [home.store(), home.store().join("deep")] {
-            let Ok(made) = fs::metadata(made) else {
-                continue;
-            };
-            assert_eq!(made.permissions().mode() & 0o777, 0o700, "{args:?}");
+            let mode = fs::metadata(made).map(|made| made.permissions().mode() & 0o777);
+            assert_eq!(mode.ok(), makes.then_some(0o700), "{args:?}");
         }
     }
 }
@@ -138,6 +139,40 @@ fn an_empty_list_names_the_store_of_the_other_user() {
 }
 
 #[test]
+fn an_empty_list_of_root_names_the_store_of_whoever_called_sudo() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let own = home.dir().join("someone/.local/share/punctual");
+    fs::create_dir_all(&own).unwrap();
+    let users = home.dir().join("passwd");
+    let line = "someone:x:54321:54321::";
+    let someone = home.dir().join("someone");
+    fs::write(&users, format!("{line}{}:/bin/sh\n", someone.display())).unwrap();
+    let script =
+        "mount -t tmpfs tmpfs /var/lib && mount --bind \"$1\" /etc/passwd && exec \"$0\" runs list";
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "sh", "-c", script])
+        .arg(program())
+        .arg(&users)
+        .env_remove("PUNCTUAL_HOME")
+        .env("SUDO_UID", "54321")
+        .stdin(Stdio::null());
+    let answer = finish(command);
+    if answer.stderr.contains("unshare") || answer.stderr.contains("mount:") {
+        return machine::skip("root", "no mount namespace");
+    }
+    assert!(answer.fine().stdout.contains("No runs"), "{answer:#?}");
+    let other = format!("another store exists, {}", own.display());
+    assert!(
+        answer.stderr.contains(&other) && answer.stderr.contains("without sudo"),
+        "{answer:#?}"
+    );
+}
+
+#[test]
 fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
     let home = Home::new();
     let first = home.quick(&["--raw"]);
@@ -148,6 +183,10 @@ fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
         assert_eq!(shown.json()["id"], id, "{selector}");
     }
     home.run(["runs", "export", end, "--format", "csv"]).fine();
+    home.run(["runs", "pack", end, "--output", "-"]).fine();
+    home.run(["explain", end])
+        .error(2, &[&format!("run {id}: "), "not watched"]);
+    home.run(["history", end]).fine();
     let page = home.run(["report", end, "--output", "-"]);
     assert!(page.fine().stdout.contains(end), "{page:#?}");
     let record = home.runs_dir().join(id).join("run.json");
@@ -162,7 +201,13 @@ fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
     answer.error(2, &["choose one: ", "or one of"]).hinted();
     let hint = answer.stderr.split("Hint: ").nth(1).unwrap();
     assert_eq!(hint.matches(end).count(), 5, "{answer:#?}");
-    home.run(["compare", &id[..13], "nothing-such"]);
+    let answer = home.run(["compare", id, "nothing-such"]);
+    answer.error(2, &["find run `nothing-such`"]).hinted();
+    assert!(!answer.stderr.contains(id), "{answer:#?}");
+    let other = &home.quick(&[])["id"];
+    let other = other.as_str().unwrap();
+    home.run(["runs", "rm", &other[other.len() - 8..]]).fine();
+    assert!(!home.runs_dir().join(other).exists());
 }
 
 /// A run of the store whose files are bombs, each of some kilobytes.
@@ -215,8 +260,9 @@ impl Bombs {
         fs::write(self.run.join("run.json"), text.collect::<String>()).unwrap();
     }
 
-    /// Every command that reads a run ends by itself, in a gigabyte of address space.
-    fn is_harmless(&self, what: &str) {
+    /// Every command that reads a run ends by itself, in a gigabyte of address space, and so do `more`, which read what is new
+    /// in it in ways of their own.
+    fn is_harmless(&self, what: &str, more: &[&'static str]) {
         let out = self.home.dir().join("out");
         let out = out.to_str().unwrap();
         let run = self.run.to_str().unwrap();
@@ -245,16 +291,27 @@ impl Bombs {
             ]
             .to_vec(),
         );
+        let other = self.home.dir().join("other");
+        let place = |word| match word {
+            "RUN" => run,
+            "OUT" => out,
+            "OTHER" => other.to_str().unwrap(),
+            word => word,
+        };
+        let words = |line: &&'static str| line.split(' ').map(place).collect();
+        commands.extend(more.iter().map(words));
         for args in commands {
             let answer = finish(self.limited(&args));
             assert!(answer.code() <= 5, "{what}: {args:?}: {answer:#?}");
         }
+        drop(fs::remove_dir_all(other));
     }
 
     fn limited(&self, args: &[&str]) -> Command {
+        let limits = format!("ulimit -v {ROOM}; ulimit -f {LARGEST}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command
-            .args(["-c", &format!("ulimit -v {ROOM}; exec \"$0\" \"$@\"")])
+            .args(["-c", &limits])
             .arg(program())
             .args(args)
             .env("PUNCTUAL_HOME", self.home.store())
@@ -262,6 +319,37 @@ impl Bombs {
         command
     }
 }
+
+/// Commands of their own that read a histogram.
+const OF_HISTOGRAMS: [&str; 4] = [
+    "compare --allow-invalid --by host RUN",
+    "runs export last --format=rteval --force --output OUT",
+    "runs export last --format=cyclictest-json --force --output OUT",
+    "report RUN --format=md --force --output OUT",
+];
+
+/// Commands of their own that read samples.
+const OF_SAMPLES: [&str; 2] = [
+    "runs export last --format=jitterdebugger --force --output OUT",
+    "runs export last --format=cyclictest-json --force --output OUT",
+];
+
+/// Commands of their own that read a record.
+const OF_RECORDS: [&str; 7] = [
+    "history --allow-invalid last RUN",
+    "explain last",
+    "tasks new --from last",
+    "report RUN --format=junit --force --output OUT",
+    "runs export last --format=perfetto --force --output OUT",
+    "study report wang2019 --recorded last RUN",
+    "compare --allow-invalid --by host RUN",
+];
+
+/// Commands that copy a run with all its files.
+const WHOLE: [&str; 2] = [
+    "runs pack last --force --output OUT",
+    "runs import RUN --home OTHER",
+];
 
 /// A histogram that says it has 4 GiB of counts, and an empty one over the largest range.
 const HUGE: &str = "HISTE/////8AAAAAAAAAAwAAAAAAAAABAAABAAAAAAA/8AAAAAAAAA==";
@@ -274,21 +362,21 @@ fn a_run_directory_that_unpacks_to_gigabytes_is_an_error_at_worst() {
         "latency.hlog",
         format!("Tag=0,0.0,1.0,0,{HUGE}\n").as_bytes(),
     );
-    bombs.is_harmless("one histogram");
+    bombs.is_harmless("one histogram", &OF_HISTOGRAMS);
     let line = format!("Tag=0,0.000,1.000,0,{EMPTY}\n");
     bombs.put("latency.hlog", line.repeat(20_000).as_bytes());
-    bombs.is_harmless("many histograms");
+    bombs.is_harmless("many histograms", &OF_HISTOGRAMS);
     let header = b"PNCTSMPL\x01\0\x1c\0\0\0\0\0";
     bombs.pack("samples.zst", header, &[0; 28 * 1_000], 40_000);
-    bombs.is_harmless("samples");
+    bombs.is_harmless("samples", &OF_SAMPLES);
     let event = b"{\"event\":\"started\",\"id\":\"\",\"threads\":1}\n".repeat(1_000);
     bombs.pack("events.jsonl.zst", b"", &event, 20_000);
-    bombs.is_harmless("events");
+    bombs.is_harmless("events", &WHOLE);
     // Where the record allows for as much as there is, it is read: as much as does not take minutes.
     bombs.boast();
     bombs.pack("samples.zst", header, &[0; 28 * 1_000], 1_000);
     bombs.pack("events.jsonl.zst", b"", &event, 100);
-    bombs.is_harmless("a record that allows for all of it");
+    bombs.is_harmless("a record that allows for all of it", &OF_RECORDS);
 }
 
 #[test]
@@ -301,8 +389,11 @@ fn a_record_of_millions_of_parts_is_an_error_at_worst() {
             "run.json",
             bombs.record.replacen(&empty, &many, 1).as_bytes(),
         );
-        let answer = finish(bombs.limited(&["runs", "show", bombs.run.to_str().unwrap()]));
-        assert!(answer.code() <= 5, "{key}: {answer:#?}");
+        let run = bombs.run.to_str().unwrap();
+        for read in [&["runs", "show", run][..], &["history", run]] {
+            let answer = finish(bombs.limited(read));
+            assert!(answer.code() <= 5, "{key}: {answer:#?}");
+        }
     }
     for length in [1_u64 << 40, 65 << 20] {
         for name in [
@@ -316,7 +407,7 @@ fn a_record_of_millions_of_parts_is_an_error_at_worst() {
             let file = fs::File::create(bombs.run.join(name)).unwrap();
             file.set_len(length).unwrap();
         }
-        bombs.is_harmless("files of zeros");
+        bombs.is_harmless("files of zeros", &[&WHOLE[..], &OF_RECORDS].concat());
     }
 }
 
