@@ -4,9 +4,12 @@
 //! Plans, changes and reverts on a machine of files.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::common::finish;
 use crate::tree::Tree;
 
 fn schema(name: &str) -> jsonschema::Validator {
@@ -272,6 +275,29 @@ fn a_bandwidth_goes_in_the_order_that_the_kernel_takes() {
         names("plan --json --set kernel.sched_rt_runtime_us=1000000"),
         ["kernel.sched_rt_runtime_us", "cgroup.rt_runtime_us"]
     );
+}
+
+#[test]
+fn a_tuner_that_comes_first_makes_a_home_for_its_owner_alone() {
+    let tree = Tree::new();
+    let home = tree.root().join("home");
+    let state = home.join("deep/tune");
+    let apply = tree.command("apply --set vm.swappiness=20");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "umask 0; exec \"$0\" \"$@\""])
+        .arg(apply.get_program())
+        .args(apply.get_args())
+        .arg("--state")
+        .arg(&state)
+        .stdin(Stdio::null());
+    finish(command).fine();
+    for made in [&home, &home.join("deep"), &state] {
+        let mode = fs::metadata(made).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{}", made.display());
+    }
+    tree.tune(&format!("revert --state {}", Tree::shown(&state)))
+        .fine();
 }
 
 #[test]
