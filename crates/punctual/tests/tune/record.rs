@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use crate::common::{Running, finish, machine};
+use crate::common::{Running, finish, machine, wait_until};
 use crate::live::Live;
 use crate::tree::Tree;
 
@@ -129,28 +129,32 @@ fn a_bound_that_nobody_holds_any_more_is_not_said_to_be_held() {
 
 #[test]
 fn the_loser_of_two_that_tune_at_once_is_told_who_the_other_is() {
-    let mut losers = 0;
-    for _ in 0..6 {
+    for _ in 0..2 {
         let tree = Tree::new();
-        let run = || {
-            let mut command = tree.command("run --set vm.swappiness=20");
-            command.args(["--", "sleep", "1"]);
-            command
+        // Whoever is first tunes until the other has its answer.
+        tree.write("held", "");
+        let start = || Running::start(tree.run("--set vm.swappiness=20", HOLD));
+        let mut both = [start(), start()];
+        let mut loser = None;
+        let ended = wait_until(|| {
+            loser = both.iter_mut().position(|one| !one.is_alive());
+            loser.is_some()
+        });
+        assert!(ended, "both tune");
+        let [first, second] = both;
+        let (loser, winner) = match loser {
+            Some(0) => (first, second),
+            _ => (second, first),
         };
-        let both = [Running::start(run()), Running::start(run())];
-        let pids: Vec<String> = both.iter().map(|one| one.id().to_string()).collect();
-        for (at, one) in both.into_iter().enumerate() {
-            let answer = one.wait();
-            if answer.code() == 0 {
-                continue;
-            }
-            losers += 1;
-            let other = format!("another process is tuning: process {} (run)", pids[1 - at]);
-            answer.error(1, &[&other]);
-        }
+        let other = format!("another process is tuning: process {} (run)", winner.id());
+        loser.wait().error(1, &[&other]);
+        fs::remove_file(tree.root().join("held")).unwrap();
+        winner.wait().fine();
     }
-    assert!(losers > 0, "they never met");
 }
+
+/// Goes on while there is a file `held`.
+const HOLD: &str = "while [ -e held ]; do sleep 0.05; done";
 
 #[test]
 fn the_record_goes_with_the_session() {
