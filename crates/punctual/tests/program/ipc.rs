@@ -162,6 +162,10 @@ fn contradictions_are_refused_before_anything_starts() {
     );
     refuse(&["--interval", "1us"], &["10us"]);
     refuse(&["--duration", "1us"], &["--duration", "no sample"]);
+    refuse(
+        &["--duration", "500ms"],
+        &["--duration 500 ms", "too short for the turns of"],
+    );
     refuse(&["--receiver", "1000"], &["--receiver", "1000"]);
     refuse(
         &["--sender", "0", "--receiver", "0", "--placement", "cross"],

@@ -302,6 +302,17 @@ fn io_is_measured_and_leaves_no_file() {
     }
     assert!(threads_were_as_asked(&record), "{record:#}");
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    // fio's jobs are its threads.
+    let args = format!(
+        "io --threads 2 --size 1M --buffered --runtime 600ms --repeats 1 --directory {}",
+        directory.display()
+    );
+    assert_eq!(measure(&home, &args)["setup"]["options"]["threads"], "2");
+    let events = ["runs", "export", "last", "--data=events", "--format=json"];
+    let events = home.run(events).fine().stdout.clone();
+    let started: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+    assert_eq!(started["event"], "started");
+    assert_eq!(started["threads"], 2);
 }
 
 #[test]
