@@ -7,7 +7,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Home, finish, stored};
+use crate::common::{Home, Running, finish, machine, stored, wait_until};
 use crate::schema::{assert_valid, schema};
 
 const NAMES: [&str; 5] = [
@@ -73,6 +73,40 @@ fn what_is_no_study_and_what_cannot_be_is_one_clear_error() {
     home.run(["study", "report", "wang2019"])
         .error(1, &["has no run of it", "study run wang2019"]);
     assert!(!home.store().join("studies").exists(), "nothing was begun");
+}
+
+#[test]
+fn what_a_budget_has_no_room_for_is_said_before_the_first_run() {
+    // Its threads are SCHED_FIFO.
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    // No two kernels: the part that measures this machine is left.
+    let kernels = home.dir().join("kernels");
+    fs::create_dir(&kernels).unwrap();
+    let study = [
+        "study",
+        "run",
+        "wang2019",
+        "--parameter=time=1h",
+        "--budget=5h",
+    ];
+    let mut command = home.command(study);
+    command
+        .arg("--kernels")
+        .arg(&kernels)
+        .current_dir(home.dir());
+    let mut running = Running::start(command);
+    let log = home.store().join("experiments/wang2019-here-1/log.jsonl");
+    let begun = || machine::read(&log).is_some_and(|log| log.contains("begin"));
+    assert!(wait_until(|| begun() || !running.is_alive()));
+    running.signal("INT");
+    let answer = running.wait();
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let first = answer.stderr.lines().next().unwrap_or_default();
+    let said = "wang2019 here: the budget has room for about 4 of the 12 runs";
+    assert!(first.starts_with(said), "{answer:#?}");
 }
 
 #[test]
