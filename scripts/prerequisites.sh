@@ -4,7 +4,7 @@
 #
 # prerequisites.sh build|lint|test|bench|lab|dist|arm64: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, rt-app, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images, Ansible or scipy the tests that need them
+# without cyclictest, rt-app, fio, stress-ng, setcap, gnuplot, Chromium, OpenBLAS, QEMU, kernel images, Ansible or scipy the tests that need them
 # skip, unless PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
@@ -101,6 +101,12 @@ check_stress_ng() {
 check_fio() {
     command -v fio >/dev/null || apt fio ||
         without fio "no fio, so no storage is measured. Install it: sudo apt-get install fio"
+}
+
+# What gives a copy of the program a capability.
+check_setcap() {
+    PATH=$PATH:/sbin:/usr/sbin command -v setcap >/dev/null || apt libcap2-bin ||
+        without setcap "no setcap, so no capability of a file is tried. Install it: sudo apt-get install libcap2-bin"
 }
 
 check_qemu() {
@@ -225,6 +231,7 @@ test)
     check_rt_app
     check_fio
     check_stress_ng
+    check_setcap
     check_zstd
     check_gnuplot
     check_chromium

@@ -331,6 +331,11 @@ fn a_capability_of_the_file_is_not_lent_to_programs_that_a_user_names() {
         let measure = [&QUICK[..], &["--load", load]].concat();
         path(&measure).error(5, &["is refused for programs that you name"]);
     }
+    if machine::has_tool("fio") {
+        let place = format!("--directory={}", user.home.store().display());
+        let io = ["measure", "io", "--priority=f:1", "--buffered", "--size=1M"];
+        path(&[&io[..], &[&place]].concat()).error(5, &["is refused for programs that you name"]);
+    }
     // What the program does itself it may do, and an ordinary program too.
     path(&[
         "load",
