@@ -108,7 +108,15 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     }
     let timers = wait_for_timers(sys);
     let quiet_within = match job.fault {
-        Some(Fault::Busy) => keep_busy()?,
+        Some(Fault::Busy) => {
+            keep_busy("1h")?;
+            // It has started to compute when the second look begins.
+            2 * QUIET_FOR
+        }
+        Some(Fault::BusyAtFirst) => {
+            keep_busy("2s")?;
+            QUIET_WITHIN
+        }
         _ => QUIET_WITHIN,
     };
     wait_for_clock(sys);
@@ -202,22 +210,21 @@ fn uptime() -> Nanos {
     clock::read(Clock::Monotonic)
 }
 
-/// Starts what keeps the CPU, and returns how long to wait for its end.
-fn keep_busy() -> Result<Duration, Failure> {
+/// Starts what keeps the CPU for as long.
+fn keep_busy(time: &str) -> Result<(), Failure> {
     Command::new("/proc/self/exe")
-        .args(["load", "cpu", "--duration=1h", "--quiet"])
+        .args(["load", "cpu", "--duration", time, "--quiet"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    // It has started to compute when the second look begins.
-    Ok(2 * QUIET_FOR)
+    Ok(())
 }
 
 /// Makes go wrong what a test wants to see told.
 fn fail(sys: &SysRoot, fault: Option<Fault>) -> Result<(), Failure> {
     match fault {
-        None | Some(Fault::Busy) => {}
+        None | Some(Fault::Busy | Fault::BusyAtFirst) => {}
         // Documentation/admin-guide/sysrq.rst: `c` crashes the kernel.
         Some(Fault::Panic) => sys.write("/proc/sysrq-trigger", "c")?,
         Some(Fault::Hang) => loop {

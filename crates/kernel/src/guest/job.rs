@@ -118,4 +118,6 @@ pub enum Fault {
     Restart,
     /// Something keeps the CPU from the start on, and the agent does not wait long for it to end.
     Busy,
+    /// Something keeps the CPU for two seconds, and the agent waits for its end.
+    BusyAtFirst,
 }

@@ -332,7 +332,8 @@ fn fault(text: &str) -> Result<Fault, String> {
         "hang" => Ok(Fault::Hang),
         "restart" => Ok(Fault::Restart),
         "busy" => Ok(Fault::Busy),
-        _ => Err("must be panic, hang, restart or busy".to_owned()),
+        "busy-at-first" => Ok(Fault::BusyAtFirst),
+        _ => Err("must be panic, hang, restart, busy or busy-at-first".to_owned()),
     }
 }
 
