@@ -337,15 +337,24 @@ fn page_with(address: &str, wanted: &[&str]) -> String {
     page
 }
 
+/// Tries again with a duration of twice as many seconds until `succeeds`: who came too late for a run has more time for the
+/// next. Returns whether it did before [`HANG`].
+fn longer_and_longer(seconds: u64, succeeds: impl FnMut(u64) -> bool) -> bool {
+    let durations = std::iter::successors(Some(seconds), |seconds| Some(2 * seconds));
+    durations
+        .take_while(|seconds| *seconds < HANG.as_secs())
+        .any(succeeds)
+}
+
 #[test]
 fn an_assessment_has_metrics_of_each_condition() {
     let home = Home::new();
-    // Each condition takes four seconds. Who comes too late for one looks again.
-    let both = (0..20).any(|_| {
+    let (mut idle, mut loaded) = (false, false);
+    let both = longer_and_longer(2, |seconds| {
         let address = format!("127.0.0.1:{}", free_port());
-        let args = ["assess", "--duration=8s", "--load=cpu:1", "--quiet"];
+        let duration = format!("--duration={}s", 2 * seconds);
+        let args = ["assess", &duration, "--load=cpu:1", "--quiet"];
         let mut running = home.start(args.into_iter().chain(["--metrics", &address]));
-        let (mut idle, mut loaded) = (false, false);
         while running.is_alive() {
             let page = metrics(&address);
             if !page.contains("punctual_latency_seconds_count") {
@@ -395,13 +404,13 @@ blocks = 1
     let refused = home.run(run.into_iter().chain([address.as_str()]));
     refused.error(1, &["listen on --metrics"]).hinted();
     assert!(!home.store().join("experiments/watched").exists());
-    // Each run takes three seconds. Who comes too late for one looks again.
-    let both = (0..20).any(|number| {
-        let name = format!("watched-{number}");
-        fs::write(&path, text.replace("watched", &name)).unwrap();
+    let (mut first, mut second) = (false, false);
+    let both = longer_and_longer(2, |seconds| {
+        let name = format!("watched-{seconds}");
+        let text = text.replace("watched", &name);
+        fs::write(&path, text.replace("3s", &format!("{seconds}s"))).unwrap();
         let address = format!("127.0.0.1:{}", free_port());
         let mut running = home.start(run.into_iter().chain([address.as_str()]));
-        let (mut first, mut second) = (false, false);
         while running.is_alive() {
             let page = metrics(&address);
             if !page.contains("punctual_latency_seconds_count{thread=\"0\"}") {
