@@ -5,8 +5,8 @@
 at them; opens the pages of `punctual serve`; fails on the first thing that is wrong.
 
 Looked at, in a light and a dark theme, 1280 and 390 pixels wide: no message on the console, no request but the page itself,
-every chart drawn (pixels, not only elements), no text of a chart over another or beyond its edge, no sideways scrolling, no serious
-violation of accessibility rules (axe-core).
+every chart drawn (pixels, not only elements), no text of a chart over another or beyond its edge, no sideways scrolling, no column of
+the list of runs cut off at 1280 pixels, no serious violation of accessibility rules (axe-core).
 Used: views, switches of series, zoom by pointer and keys, read-out with units, tables, CSV, print, theme. Pictures go to DIR.
 """
 import argparse
@@ -27,6 +27,9 @@ HANG = 1_800_000
 UNITS = (" in ", "µs", "ms", "GFLOPS", "MB/s", "%", "ratio", "Ratio", "Share", "Samples")
 
 
+# Circles, lines and boxes in the key of a series, by its shape; others are lines.
+KEYS = {"points": [1, 0, 0], "dots": [1, 1, 0], "bars": [0, 0, 1]}
+
 # Texts of a chart that lie over each other, or beyond its edges, by more than rounding does.
 CROWDED = """() => [...document.querySelectorAll('figure .plot svg')].flatMap(svg => {
   const all = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll('text')].map(node => [node.textContent, node.getBoundingClientRect()]);
@@ -36,6 +39,13 @@ CROWDED = """() => [...document.querySelectorAll('figure .plot svg')].flatMap(sv
     ...(a.left < all.left - 1 || a.right > all.right + 1 ? [text + ' leaves the chart'] : []),
   ]);
 })"""
+
+
+# Headings of the list of runs that are not whole in the window, and tables of it that have to be moved sideways.
+CUT = """() => [
+  ...[...document.querySelectorAll('table.runs th')].filter(head => head.getBoundingClientRect().right > innerWidth).map(head => head.textContent),
+  ...[...document.querySelectorAll('.table:has(table.runs)')].filter(box => box.scrollWidth > box.clientWidth).map(box => box.clientWidth + ' pixels'),
+]"""
 
 
 def colours(page, selector="figure .plot >> nth=0"):
@@ -50,48 +60,53 @@ def coloured(pixels):
     return sum(n for colour, n in pixels.items() if max(colour) - min(colour) > 40)
 
 
-def open_page(browser, path, width, theme, faults):
+def open_page(browser, address, width, theme, faults):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)
     page.set_default_timeout(HANG)
     page.on("console", lambda m: faults.append(f"console: {m.text}"))
     page.on("pageerror", lambda e: faults.append(f"script: {e}"))
-    page.on("request", lambda r: r.url != path.as_uri() and not r.url.startswith(("blob:", "data:"))
+    page.on("request", lambda r: r.url != address and not r.url.startswith(("blob:", "data:"))
             and faults.append(f"request: {r.url}"))
-    page.goto(path.as_uri())
+    page.goto(address)
     # A page of tables alone has nothing to wait for.
     if page.locator("figure .plot").count():
         page.wait_for_selector("figure .plot svg path.a", state="attached")
     return page
 
 
-def looks(browser, path, out):
+def looks(browser, address, name, out):
     for width in (1280, 390):
         for theme in ("light", "dark"):
             faults = []
-            page = open_page(browser, path, width, theme, faults)
+            page = open_page(browser, address, width, theme, faults)
             for number in range(page.locator("figure").count()):
                 if page.locator("figure").nth(number).is_visible():
                     seen = coloured(colours(page, f"figure .plot >> nth={number}"))
-                    assert seen > 40, f"{path.name} {width} {theme}: chart {number} has {seen} coloured pixels"
+                    assert seen > 40, f"{name} {width} {theme}: chart {number} has {seen} coloured pixels"
             sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert sideways <= 0, f"{path.name} {width}: {sideways} pixels too wide"
+            assert sideways <= 0, f"{name} {width}: {sideways} pixels too wide"
+            if width == 1280:
+                cut = page.evaluate(CUT)
+                assert not cut, f"{name} {width}: the list of runs goes on to the right of {cut}"
             crowded = page.evaluate(CROWDED)
-            assert not crowded, f"{path.name} {width}: {crowded}"
+            assert not crowded, f"{name} {width}: {crowded}"
             # Both widths and both themes in two passes: one takes seconds.
             if (width == 1280) == (theme == "light"):
                 found = Axe().run(page).response["violations"]
                 bad = [(v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")]
-                assert not bad, f"{path.name} {width} {theme}: axe {bad}"
+                assert not bad, f"{name} {width} {theme}: axe {bad}"
             ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
             dark = int(ground.split("(")[1].split(",")[0]) < 80
-            assert dark == (theme == "dark"), f"{path.name}: {ground} in the {theme} theme"
-            page.screenshot(path=out / f"{path.stem}-{width}-{theme}.png", full_page=width == 1280)
-            assert not faults, f"{path.name} {width} {theme}: {faults}"
+            assert dark == (theme == "dark"), f"{name}: {ground} in the {theme} theme"
+            page.screenshot(path=out / f"{name}-{width}-{theme}.png", full_page=width == 1280)
+            assert not faults, f"{name} {width} {theme}: {faults}"
             page.close()
 
 
 def every_chart(page, name):
-    """Each chart has a table, a file and a unit, zooms by keys, and says so where one of its runs is invalid."""
+    """Each chart has a table, a file, a unit and keys that look like its series, zooms by keys, and says so where one of its
+    runs is invalid."""
+    charts = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
     for number in range(page.locator("figure").count()):
         figure = page.locator("figure").nth(number)
         if not figure.is_visible():
@@ -101,6 +116,10 @@ def every_chart(page, name):
         if figure.get_attribute("data-chart") is None:
             assert figure.locator("table td").count() > 0, f"{title}: no table"
             continue
+        chart = charts[int(figure.get_attribute("data-chart"))]
+        if chart["k"] != "dist":
+            keys = [[key.locator(mark).count() for mark in ("circle", "path", "rect")] for key in figure.locator(".keylist svg").all()]
+            assert keys == [KEYS.get(series["sh"], [0, 1, 0]) for series in chart["s"]], f"{title}: keys {keys}"
         assert any(unit in figure.locator(".plot").text_content() + figure.locator(".note").text_content()
                    for unit in UNITS), f"{title}: no unit"
         assert any(c.isdigit() for c in figure.locator(".keylist").text_content()), f"{title}: no count"
@@ -128,7 +147,7 @@ def every_chart(page, name):
 
 def use(browser, path, out):
     faults = []
-    page = open_page(browser, path, 1280, "light", faults)
+    page = open_page(browser, path.as_uri(), 1280, "light", faults)
     figure = page.locator("figure[data-chart]:has(button[data-view])").first
     index = page.locator("figure[data-chart]").evaluate_all("(all, one) => all.indexOf(one)", figure.element_handle())
     plot = figure.locator(".plot")
@@ -211,7 +230,7 @@ def use(browser, path, out):
 
 
 def site(browser, url, out):
-    """Filters, overlays and compares runs a-1, a-2 (tag kind=rt), b-1 and b-2 as somebody would."""
+    """Sorts, filters, overlays and compares runs a-1, a-2 (tag kind=rt), b-1 and b-2 as somebody would."""
     faults = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(HANG)
@@ -220,18 +239,27 @@ def site(browser, url, out):
     page.on("request", lambda r: r.url.startswith((url, "blob:", "data:")) or faults.append(f"request: {r.url}"))
     rows = lambda: page.locator("tbody tr").count()
 
-    def accessible():
-        bad = [v["id"] for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
-        assert not bad, f"{page.url}: axe {bad}"
-
     def drawn():
         page.wait_for_selector("figure .plot svg path.a")
         assert coloured(colours(page)) > 40, page.url
 
+    def charts(name):
+        looks(browser, page.url, name, out)
+        other = open_page(browser, page.url, 1280, "light", faults)
+        every_chart(other, name)
+        other.close()
+
     page.goto(url)
     assert rows() == 4, rows()
-    accessible()
-    page.screenshot(path=out / "serve-list.png")
+    looks(browser, url, "serve-list", out)
+    # Each click on a heading turns the order.
+    runs = lambda: page.locator("tbody a").all_inner_texts()
+    orders = []
+    for order in ("descending", "ascending"):
+        page.get_by_role("link", name="Max µs").click()
+        assert page.locator("th", has_text="Max µs").get_attribute("aria-sort") == order, page.url
+        orders.append(runs())
+    assert orders[0] == orders[1][::-1] != orders[1], orders
     page.get_by_label("tag").fill("kind=rt")
     page.get_by_role("button", name="Filter").click()
     assert rows() == 2, rows()
@@ -246,7 +274,7 @@ def site(browser, url, out):
         assert name in page.locator("figure .keylist").first.inner_text()
     page.locator("figure").first.get_by_role("button", name="CCDF").click()
     drawn()
-    page.screenshot(path=out / "serve-overlay.png")
+    charts("serve-overlay")
     page.get_by_role("link", name="All runs").click()
     for name in ("a-1", "a-2", "b-1", "b-2"):
         row = page.locator("tbody tr").filter(has_text=name)
@@ -255,10 +283,11 @@ def site(browser, url, out):
     page.get_by_role("button", name="Compare A with B").click()
     drawn()
     assert page.locator("section.answer").count() > 0
-    page.screenshot(path=out / "serve-compare.png")
+    charts("serve-compare")
     page.goto(url)
     page.locator("tbody a").first.click()
     drawn()
+    charts("serve-run")
     assert not faults, faults
     page.close()
 
@@ -275,8 +304,8 @@ def main():
         # Tests run as root in a container, where Chromium has no sandbox.
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for path in args.pages + args.look:
-            looks(browser, path.resolve(), out)
-            page = open_page(browser, path.resolve(), 1280, "light", [])
+            looks(browser, path.resolve().as_uri(), path.stem, out)
+            page = open_page(browser, path.resolve().as_uri(), 1280, "light", [])
             every_chart(page, path.name)
             page.close()
             if path in args.pages:

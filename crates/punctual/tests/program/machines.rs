@@ -279,6 +279,8 @@ fn a_page_of_machines_with_ordinary_names_is_read_in_a_browser() {
     let page = browser.page("machines.html");
     let args = ["--force", "--metric=p50,p99", "-o", page.to_str().unwrap()];
     fleet(&home, &dir, &args).fine();
+    // It has dots, whose keys are looked at too.
+    assert!(machine::read(&page).unwrap().contains("\"sh\":\"points\""));
     browser.looks_at(&[page]);
 }
 

@@ -136,15 +136,15 @@ fn the_page_and_its_json_are_what_the_program_prints() {
         &format!("--group=B={b}"),
     ]);
     assert_eq!(compared["results"], printed.fine().json()["results"]);
-    let (status, page) = served.ask("/", "");
+    let (status, list) = served.ask("/", "");
     assert_eq!(status, 200);
     assert!(
-        page.contains("&lt;b&gt;one&lt;/b&gt;") && !page.contains("<b>one"),
-        "{page}"
+        list.contains("&lt;b&gt;one&lt;/b&gt;") && !list.contains("<b>one"),
+        "{list}"
     );
     assert!(
-        !page.contains("<script") && !page.contains("src="),
-        "{page}"
+        !list.contains("<script") && !list.contains("src="),
+        "{list}"
     );
     let (_, overlay) = served.ask(&format!("/overlay?a={a}&b={b}"), "");
     assert!(
@@ -158,11 +158,52 @@ fn the_page_and_its_json_are_what_the_program_prints() {
     );
     let (status, page) = served.ask(&format!("/compare?a={a}&b={b}&invalid=allow"), "");
     assert!(status == 200 && page.contains("p50"), "{page}");
+    // The list looks as they do.
+    let style = |page: &str| {
+        let style = page.split("<style>").nth(1).unwrap();
+        style.split("</style>").next().unwrap().to_owned()
+    };
+    assert_eq!(style(&list), style(&run));
     // They are what `report` writes, below a link to the list.
     for page in [overlay, run, page] {
         assert!(page.contains("<a href=\"/\">All runs</a>"), "{page}");
         assert!(page.contains("data-chart=\"0\""), "{page}");
     }
+}
+
+#[test]
+fn a_heading_of_the_list_sorts_by_its_column_and_turns_the_order() {
+    let home = Home::new();
+    let mut runs = [(); 3].map(|()| {
+        let record = home.quick(&["--tag=kind=rt"]);
+        let max = record["total"]["max_ns"].as_u64().unwrap();
+        (max, record["id"].as_str().unwrap().to_owned())
+    });
+    runs.sort();
+    let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
+    let list = |target: &str| {
+        let (status, page) = served.ask(target, "");
+        assert_eq!(status, 200, "{page}");
+        let rows = page.split("href=\"/run/").skip(1);
+        let rows = rows.map(|rest| rest.split('"').next().unwrap().to_owned());
+        (rows.collect::<Vec<_>>(), page)
+    };
+    let mut wanted: Vec<String> = runs.into_iter().map(|(_, id)| id).collect();
+    let has = |page: &str, state: &str, target: &str, text: &str| {
+        let head = format!("aria-sort=\"{state}\"><a href=\"{target}\">Max \u{b5}s{text}</a>");
+        assert!(page.contains(&head), "{head}: {page}");
+    };
+    let (_, page) = list("/");
+    has(&page, "none", "/?sort=-max", "");
+    let (rows, page) = list("/?sort=max");
+    assert_eq!(rows, wanted);
+    has(&page, "ascending", "/?sort=-max", " \u{25b4}");
+    wanted.reverse();
+    // A filter stays.
+    let (rows, page) = list("/?sort=-max&tag=kind%3Drt");
+    assert_eq!(rows, wanted);
+    let turned = "/?sort=max&amp;tag=kind%3Drt";
+    has(&page, "descending", turned, " \u{25be}");
 }
 
 #[test]
@@ -296,7 +337,7 @@ fn a_token_that_others_can_read_or_guess_is_refused() {
         .hinted();
 }
 
-/// scripts/browser.py filters, chooses, overlays and compares as somebody would.
+/// scripts/browser.py sorts, filters, chooses, overlays and compares as somebody would.
 #[test]
 fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
     let Some(browser) = Browser::new() else {
@@ -311,6 +352,18 @@ fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
     ] {
         let tag = format!("--tag=kind={kernel}");
         home.quick(&[&format!("--name={name}"), &tag]);
+    }
+    // One has a long name, a long host and a long tag.
+    let whole = |name: &str| format!("{name}{}", "_of_the_night_before_the_release".repeat(3));
+    for run in fs::read_dir(home.runs_dir()).unwrap() {
+        let file = run.unwrap().path().join("run.json");
+        let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        if record["name"] == "b-2" {
+            record["name"] = whole("b-2").into();
+            record["host"]["hostname"] = whole("machine").into();
+            record["tags"]["branch"] = whole("feature").into();
+            fs::write(file, record.to_string()).unwrap();
+        }
     }
     stored::vouch_for(&home.store());
     let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
