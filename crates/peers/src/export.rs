@@ -29,8 +29,17 @@ pub struct MicroCounts {
 
 impl MicroCounts {
     fn counted(&self) -> u64 {
-        let counts = self.buckets.iter().map(|(_, count)| *count);
-        counts.fold(0, u64::saturating_add)
+        self.of_those(|_| true)
+    }
+
+    /// Counts the samples in the buckets that `are` meant. A file of somebody else may count more than there can be.
+    fn of_those(&self, are: impl Fn(u64) -> bool) -> u64 {
+        let meant = self.buckets.iter().filter(|(us, _)| are(*us));
+        meant.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
+
+    fn total(&self) -> u64 {
+        self.counted().saturating_add(self.beyond)
     }
 
     fn of(&self, us: u64) -> u64 {
@@ -78,16 +87,9 @@ pub fn cyclictest_histogram(
     let rows = counts
         .iter()
         .filter_map(|c| c.buckets.last())
-        .map(|(us, _)| us + 1);
+        .map(|(us, _)| us.saturating_add(1));
     let rows = rows.max().unwrap_or(1).min(1_000_000);
-    let beyond = |c: &MicroCounts| {
-        let above = c
-            .buckets
-            .iter()
-            .filter(|(us, _)| *us >= rows)
-            .map(|(_, n)| n);
-        c.beyond + above.sum::<u64>()
-    };
+    let beyond = |c: &MicroCounts| c.beyond.saturating_add(c.of_those(|us| us >= rows));
     writeln!(out, "# Histogram")?;
     for us in 0..rows {
         let cells: Vec<_> = counts.iter().map(|c| format!("{:06}", c.of(us))).collect();
@@ -104,7 +106,7 @@ pub fn cyclictest_histogram(
     writeln!(
         out,
         "{}",
-        line("Total", 9, &|c, _| c.counted() + c.beyond - beyond(c))
+        line("Total", 9, &|c, _| c.of_those(|us| us < rows))
     )?;
     writeln!(
         out,
@@ -140,11 +142,9 @@ pub fn cyclictest_histogram(
 
 /// The mean as cyclictest has it: of the cut values, cut again.
 fn whole_mean(counts: &MicroCounts, series: &Series) -> u64 {
-    let sum: u128 = counts
-        .buckets
-        .iter()
-        .map(|(us, n)| u128::from(*us) * u128::from(*n))
-        .sum();
+    let weighed = counts.buckets.iter();
+    let weighed = weighed.map(|(us, n)| u128::from(*us) * u128::from(*n));
+    let sum = weighed.fold(0, u128::saturating_add);
     match (counts.beyond, counts.counted()) {
         (0, n) if n > 0 => u64::try_from(sum / u128::from(n)).unwrap_or(u64::MAX),
         #[expect(
@@ -206,7 +206,7 @@ pub fn cyclictest_json(
         let (min, max) = extremes(c, s);
         let thread = json!({
             "histogram": histogram(c),
-            "cycles": c.counted() + c.beyond,
+            "cycles": c.total(),
             "min": min,
             "max": max,
             "avg": exact_mean(c, s),
@@ -255,7 +255,7 @@ pub fn jitterdebugger(
         let (min, max) = extremes(c, s);
         let thread = json!({
             "histogram": histogram(c),
-            "count": c.counted() + c.beyond,
+            "count": c.total(),
             "min": min,
             "max": max,
             "avg": exact_mean(c, s),
@@ -272,4 +272,36 @@ pub fn jitterdebugger(
         &json!({ "version": 3, "sysinfo": info, "cpu": threads }),
         out,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Labels, NoSamples, import};
+
+    #[test]
+    fn more_than_can_be_counted_is_written_as_the_most_that_can() {
+        let text = &include_bytes!("../tests/golden/cyclictest-2.4-histofall.json")[..];
+        let read = import(text, Format::CyclictestJson, None, &mut NoSamples);
+        let run = read.unwrap().record(Labels::default()).unwrap();
+        let most = MicroCounts {
+            buckets: vec![(3, u64::MAX), (2_000_000, u64::MAX), (u64::MAX, u64::MAX)],
+            beyond: u64::MAX,
+        };
+        let without = MicroCounts {
+            beyond: 0,
+            ..most.clone()
+        };
+        for write in [
+            cyclictest_histogram,
+            cyclictest_json,
+            jitterdebugger,
+            rteval,
+        ] {
+            let mut out = Vec::new();
+            write(&run, &[most.clone(), without.clone()], &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.contains(&u64::MAX.to_string()), "{text:.2000}");
+        }
+    }
 }

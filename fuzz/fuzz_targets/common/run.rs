@@ -12,6 +12,7 @@
 use std::error::Error;
 
 use punctual_model::RunRecord;
+use punctual_peers::export::{self as peers, MicroCounts};
 use punctual_report::document::{Document, Material, RunItem};
 use punctual_report::text::{self, Detail};
 use punctual_report::{export, html, markdown};
@@ -145,6 +146,20 @@ fn shown(record: RunRecord, log: &punctual_stats::HistogramLog) {
     drop(export::json_run(&record, &mut out));
     drop(export::csv_summary(&record, &mut out));
     drop(export::csv_figures(&record, &mut out));
+    // What the record counts, in few rows: each is a line.
+    let counts = record.series.iter().map(|series| MicroCounts {
+        buckets: vec![(3, series.count), (9, series.count)],
+        beyond: series.clamped.unwrap_or(0),
+    });
+    let counts: Vec<MicroCounts> = counts.collect();
+    for write in [
+        peers::cyclictest_histogram,
+        peers::cyclictest_json,
+        peers::jitterdebugger,
+        peers::rteval,
+    ] {
+        drop(write(&record, &counts, &mut out));
+    }
     let parts = log.entries.iter().map(|entry| ThreadHistogram {
         thread: Some(0),
         context: None,

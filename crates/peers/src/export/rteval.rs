@@ -313,7 +313,7 @@ impl Figures {
         });
         let mode = counts.buckets.iter().rev().max_by_key(|(_, n)| *n);
         Self {
-            samples: n.saturating_add(counts.beyond),
+            samples: counts.total(),
             min,
             max,
             mean: Some(mean).filter(|_| whole || series.mean_ns.is_some()),
@@ -358,7 +358,7 @@ fn histogram(buckets: &[(u64, u64)], out: &mut impl Write) -> io::Result<()> {
 
 /// The value of the middle sample, counted with those above the buckets.
 fn median(c: &MicroCounts) -> Option<u64> {
-    let middle = c.counted().saturating_add(c.beyond).div_ceil(2);
+    let middle = c.total().div_ceil(2);
     let mut below = 0_u64;
     let found = c.buckets.iter().find(|(_, count)| {
         below = below.saturating_add(*count);
