@@ -60,12 +60,15 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
+    /// Longer than any machine is busy.
+    const HANG: Duration = Duration::from_secs(1_800);
+
     /// Waits for `threads`, and needs to be woken for it.
     fn wait(ends: &Ends, threads: usize) {
         let begun = Instant::now();
         while ends.count() < threads {
-            std::thread::park_timeout(Duration::from_secs(60));
-            assert!(begun.elapsed() < Duration::from_secs(60), "nobody woke it");
+            std::thread::park_timeout(HANG);
+            assert!(begun.elapsed() < HANG, "nobody woke it");
         }
     }
 
