@@ -370,6 +370,16 @@ mod tests {
     }
 
     #[test]
+    fn it_and_those_above_it_that_were_missing_are_made_for_their_owner_alone() {
+        let (dir, private) = private();
+        for made in ["a", "a/b", "a/b/tune"].map(|name| dir.path().join(name)) {
+            let mode = fs::metadata(&made).unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o700, "{}", made.display());
+        }
+        assert_eq!(private.path(), dir.path().join("a/b/tune"));
+    }
+
+    #[test]
     fn a_file_is_there_whole_or_not_at_all() {
         let (_dir, private) = private();
         assert!(private.read("journal").unwrap().is_none());
