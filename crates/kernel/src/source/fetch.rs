@@ -96,6 +96,33 @@ pub(super) struct Fetch<'a> {
     pub(super) stop: &'a dyn Fn() -> bool,
 }
 
+/// Downloads into a file. With a checksum it does not matter who answers.
+fn curl(address: &str, file: &Path, has_checksum: bool) -> Long<'static> {
+    let mut curl = Long::new("curl");
+    curl.command
+        .args([
+            "--fail",
+            "--location",
+            "--silent",
+            "--show-error",
+            "--proto",
+            "=https,http,file",
+            "--proto-redir",
+            if has_checksum {
+                "=https,http"
+            } else {
+                "=https"
+            },
+            "--max-filesize",
+        ])
+        .arg(LONGEST.to_string())
+        .arg("--output")
+        .arg(file)
+        .arg("--")
+        .arg(address);
+    curl
+}
+
 impl Fetch<'_> {
     pub(super) fn long(&self, long: Long<'_>) -> Result<(), ToolError> {
         long.run(self.stop, |_| {})
@@ -124,29 +151,7 @@ impl Fetch<'_> {
         let file = scratch
             .path()
             .join(name.replace(|c: char| !c.is_ascii_graphic(), "_"));
-        let mut curl = Long::new("curl");
-        curl.command
-            .args([
-                "--fail",
-                "--location",
-                "--silent",
-                "--show-error",
-                "--proto",
-                "=https,http,file",
-                "--proto-redir",
-                // With a checksum it does not matter who answers.
-                if self.options.sha256.is_some() {
-                    "=https,http"
-                } else {
-                    "=https"
-                },
-                "--max-filesize",
-            ])
-            .arg(LONGEST.to_string())
-            .arg("--output")
-            .arg(&file)
-            .arg("--")
-            .arg(address);
+        let curl = curl(address, &file, self.options.sha256.is_some());
         // Who sends does not always say how much.
         let too_long = || fs::metadata(&file).is_ok_and(|meta| meta.len() > LONGEST);
         let loaded = curl.run(&|| (self.stop)() || too_long(), |_| {});
@@ -400,6 +405,20 @@ mod tests {
             matches!(err, FetchError::Stock(KernelStoreError::Taken { .. })),
             "{err:?}"
         );
+    }
+
+    #[test]
+    fn only_with_a_checksum_a_redirection_may_lead_to_plain_http() {
+        let redirections = |has_checksum| {
+            let curl = curl("https://example.org/x", Path::new("x"), has_checksum);
+            let mut args = curl
+                .command
+                .get_args()
+                .skip_while(|arg| *arg != "--proto-redir");
+            args.nth(1).unwrap().to_owned()
+        };
+        assert_eq!(redirections(false), "=https");
+        assert_eq!(redirections(true), "=https,http");
     }
 
     #[test]
