@@ -330,6 +330,7 @@ impl Study {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_model::Nanos;
 
     #[test]
     fn every_study_can_be_read_and_its_tables_are_whole() {
@@ -433,6 +434,15 @@ mod tests {
                 (question.published_errors[&level] - error).abs() < 1e-9,
                 "{level}"
             );
+        }
+    }
+
+    #[test]
+    fn the_runs_of_anaya_are_long_enough_to_name_a_cause_at_every_scale() {
+        let scales = Study::named("anaya2018").unwrap().unwrap().scale;
+        for scale in [scales.default, scales.quick, scales.paper] {
+            let time: Nanos = scale["hog-time"].as_str().unwrap().parse().unwrap();
+            assert!(time >= Nanos::from_millis(3_900), "{time}");
         }
     }
 

@@ -9,10 +9,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use punctual_model::{
-    ComparisonVerdict, Interval, LoadRecord, PublishedClaim, StudyAnswer, StudyDirection,
+    ComparisonVerdict, Interval, LoadRecord, Nanos, PublishedClaim, StudyAnswer, StudyDirection,
 };
 use punctual_verdict::comparison::{GroupInput, Metric, RunInput};
-use punctual_verdict::study::{Cells, Published, agreement, compared, derived, table};
+use punctual_verdict::study::{Cells, Published, agreement, compared, derived, findings, table};
 
 /// A cell whose runs have these means, each in a block of its own.
 fn cell(name: &str, means: &[f64]) -> GroupInput {
@@ -245,4 +245,25 @@ fn a_difference_that_matters_is_named_and_decides() {
     let (verdict, _) = of(Some(0.01));
     assert_eq!(verdict, ComparisonVerdict::TooFewRuns);
     assert!(of(None).1.contains("powered to detect a change of 10 %"));
+}
+
+#[test]
+fn runs_too_short_to_name_a_cause_are_said_to_be() {
+    let said = |seconds, id: &str| {
+        let mut group = cell("a", &LOW[..2]);
+        for run in &mut group.runs {
+            run.record.duration_ns = Some(Nanos::from_secs(seconds));
+        }
+        let cells = Cells {
+            groups: vec![group],
+            levels: vec![String::new()],
+        };
+        findings(&cells, &[id.to_owned()]).conclusion
+    };
+    let why = "three stalls are the least";
+    let short = said(1, "stalls");
+    assert!(short.contains(why) && short.contains("took 1 s"), "{short}");
+    assert!(!said(4, "stalls").contains(why));
+    // Of another finding the length says nothing.
+    assert!(!said(1, "throttled").contains(why));
 }
