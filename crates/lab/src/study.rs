@@ -447,6 +447,26 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_of_vasyukov_is_copied_both_ways_and_updated_at_random() {
+        let study = Study::named("vasyukov2018").unwrap().unwrap();
+        let figures: Vec<&String> = study.questions.iter().flat_map(|q| &q.figures).collect();
+        let asked = |name: &str| {
+            let mut figures = figures.iter();
+            figures.any(|figure| {
+                figure
+                    .trim_end_matches("_largest")
+                    .trim_end_matches("_smallest")
+                    == name
+            })
+        };
+        assert!(
+            asked("copy_both_ways") && asked("random_update_rate"),
+            "{figures:?}"
+        );
+        assert!(!asked("copy") && !asked("random_read_rate"), "{figures:?}");
+    }
+
+    #[test]
     fn a_wrong_study_names_the_line() {
         let err = Study::parse("x.toml", "format = \"punctual.study/1\"\nnome = 1\n");
         let err = err.unwrap_err().to_string();
