@@ -308,16 +308,21 @@ impl Bombs {
     }
 
     fn limited(&self, args: &[&str]) -> Command {
-        let limits = format!("ulimit -v {ROOM}; ulimit -f {LARGEST}; exec \"$0\" \"$@\"");
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", &limits])
-            .arg(program())
-            .args(args)
-            .env("PUNCTUAL_HOME", self.home.store())
-            .stdin(Stdio::null());
-        command
+        limited(&self.home, args)
     }
+}
+
+/// A start of the program in [`ROOM`] of address space, with files of at most [`LARGEST`].
+fn limited(home: &Home, args: &[&str]) -> Command {
+    let limits = format!("ulimit -v {ROOM}; ulimit -f {LARGEST}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &limits])
+        .arg(program())
+        .args(args)
+        .env("PUNCTUAL_HOME", home.store())
+        .stdin(Stdio::null());
+    command
 }
 
 /// Commands of their own that read a histogram.
@@ -408,6 +413,32 @@ fn a_record_of_millions_of_parts_is_an_error_at_worst() {
             file.set_len(length).unwrap();
         }
         bombs.is_harmless("files of zeros", &[&WHOLE[..], &OF_RECORDS].concat());
+    }
+}
+
+#[test]
+fn a_note_of_a_study_that_is_no_file_of_a_sensible_size_is_an_error() {
+    let home = Home::new();
+    let note = home.store().join("studies/raju2015-1.json");
+    fs::create_dir_all(note.parent().unwrap()).unwrap();
+    let endless = || symlink("/dev/zero", &note).unwrap();
+    let fifo = || {
+        let made = Command::new("mkfifo").arg(&note).status();
+        assert!(made.unwrap().success());
+    };
+    let sparse = || fs::File::create(&note).unwrap().set_len(1 << 40).unwrap();
+    let deep = || fs::write(&note, "[".repeat(1 << 20)).unwrap();
+    let makings: [(&dyn Fn(), &str); 4] = [
+        (&endless, "a symbolic link"),
+        (&fifo, "not a regular file"),
+        (&sparse, "larger than 1 MiB"),
+        (&deep, "objects and arrays"),
+    ];
+    for (make, reason) in makings {
+        make();
+        let answer = finish(limited(&home, &["study", "report", "raju2015"]));
+        answer.error(1, &["raju2015-1.json", reason]);
+        fs::remove_file(&note).unwrap();
     }
 }
 

@@ -12,12 +12,17 @@ use std::path::{Path, PathBuf};
 
 use punctual_lab::state::Snapshot;
 use punctual_model::{RtStep, json};
+use punctual_store::decode;
+use punctual_sys::dir::read_regular;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
 use crate::experiments::dir_of;
 
 const FORMAT: &str = "punctual.study-run/1";
+
+/// A larger note is none of ours.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// One carrying out of a study.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -110,7 +115,8 @@ impl Note {
         }
         let path = dir(home).join(format!("{study}-{number}.json"));
         let failed = || CliError::failed_to(format!("read {}", path.display()));
-        let bytes = fs::read(&path).map_err(|err| failed().because(err))?;
+        let bytes = read_regular(&path, MOST_BYTES).map_err(|err| failed().because(err))?;
+        decode::parts(&bytes).map_err(|what| failed().because(what))?;
         let note: Self = serde_json::from_slice(&bytes).map_err(|err| failed().because(err))?;
         if note.format != FORMAT {
             return Err(failed().because(format!("format `{}` is not {FORMAT}", note.format)));
