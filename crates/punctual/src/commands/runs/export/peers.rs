@@ -19,8 +19,34 @@ const US: u64 = 1_000;
 /// Rows of a histogram: these formats have one for each microsecond.
 const MOST_COUNTS: usize = 4 << 20;
 
-/// A thread and a value in µs, with their count.
-type Counts = BTreeMap<(u32, u64), u64>;
+/// Rows of a histogram, up to a limit.
+#[derive(Debug)]
+struct Counts {
+    /// A thread and a value in µs, with their count.
+    rows: BTreeMap<(u32, u64), u64>,
+    most: usize,
+}
+
+impl Counts {
+    const fn at_most(most: usize) -> Self {
+        Self {
+            rows: BTreeMap::new(),
+            most,
+        }
+    }
+
+    fn add(&mut self, thread: u32, us: u64, n: u64) -> io::Result<()> {
+        let count = self.rows.entry((thread, us)).or_default();
+        *count = count.saturating_add(n);
+        match self.rows.len() > self.most {
+            true => Err(io::Error::other(format!(
+                "more than {} latencies differ, in whole microseconds",
+                self.most
+            ))),
+            false => Ok(()),
+        }
+    }
+}
 
 /// Writes `run` as the tool of `format` does.
 pub(super) fn write(
@@ -29,7 +55,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> Result<(), ExportFailure> {
     let counts = if let Some(table) = run.artifact(BUCKET_TABLE).map_err(any)? {
-        of_table(&table).map_err(any)?
+        of_table(&table, MOST_COUNTS).map_err(any)?
     } else if run.record().origin.is_some() {
         return Err(any(io::Error::other("the source of the run has no histogram")).into());
     } else if run.has_samples() {
@@ -53,7 +79,7 @@ fn threads(record: &RunRecord, counts: &Counts) -> Vec<MicroCounts> {
     let imported = record.origin.is_some();
     let of = |series: &punctual_model::Series| {
         let thread = series.thread.unwrap_or_default();
-        let own = counts.range((thread, 0)..=(thread, u64::MAX));
+        let own = counts.rows.range((thread, 0)..=(thread, u64::MAX));
         MicroCounts {
             buckets: own.map(|((_, us), n)| (*us, *n)).collect(),
             // What a measured run clamped is counted at the end of its histogram.
@@ -65,36 +91,31 @@ fn threads(record: &RunRecord, counts: &Counts) -> Vec<MicroCounts> {
 
 /// Cuts every sample, as the other tools do.
 fn of_samples(run: &StoredRun) -> Result<Counts, ExportFailure> {
-    let mut counts = Counts::new();
+    let mut counts = Counts::at_most(MOST_COUNTS);
     for sample in run.samples().map_err(any)? {
         let sample = sample.map_err(any)?;
-        *counts
-            .entry((sample.thread, sample.latency_ns / US))
-            .or_default() += 1;
-        if counts.len() > MOST_COUNTS {
-            let why = format!("more than {MOST_COUNTS} latencies differ, in whole microseconds");
-            return Err(any(io::Error::other(why)).into());
-        }
+        let added = counts.add(sample.thread, sample.latency_ns / US, 1);
+        added.map_err(any)?;
     }
     Ok(counts)
 }
 
 /// Takes the upper end of each bucket, so that nothing is understated: up to a thousandth too high.
 fn of_histograms(run: &StoredRun) -> Result<Counts, ExportFailure> {
-    let mut counts = Counts::new();
+    let mut counts = Counts::at_most(MOST_COUNTS);
     let parts = histograms(run)?;
     for (series, part) in run.record().series.iter().zip(&parts) {
         let thread = series.thread.unwrap_or_default();
         for bucket in part.histogram.buckets() {
             let top = bucket.to_ns.min(series.max_ns.unwrap_or(u64::MAX));
-            *counts.entry((thread, top / US)).or_default() += bucket.count;
+            counts.add(thread, top / US, bucket.count).map_err(any)?;
         }
     }
     Ok(counts)
 }
 
 /// Reads the buckets of an imported run, which must lie within a microsecond each.
-fn of_table(table: &[u8]) -> io::Result<Counts> {
+fn of_table(table: &[u8], most: usize) -> io::Result<Counts> {
     let damaged = || {
         io::Error::new(
             io::ErrorKind::InvalidData,
@@ -102,7 +123,7 @@ fn of_table(table: &[u8]) -> io::Result<Counts> {
         )
     };
     let text = std::str::from_utf8(table).map_err(|_| damaged())?;
-    let mut counts = Counts::new();
+    let mut counts = Counts::at_most(most);
     for line in text.lines().skip(1) {
         let numbers: Option<Vec<u64>> = line.split(',').map(|cell| cell.parse().ok()).collect();
         let Some(&[thread, from, to, n]) = numbers.as_deref() else {
@@ -115,8 +136,21 @@ fn of_table(table: &[u8]) -> io::Result<Counts> {
         }
         let thread = u32::try_from(thread).map_err(|_| damaged())?;
         // What is rounded up, as oslat does, keeps its number.
-        let count = counts.entry((thread, to / US)).or_default();
-        *count = count.checked_add(n).ok_or_else(damaged)?;
+        counts.add(thread, to / US, n)?;
     }
     Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_more_rows_than_fit_is_refused() {
+        let table = b"thread,from_ns,to_ns,count\n0,0,999,1\n0,1000,1999,1\n1,0,999,1\n1,0,999,2\n";
+        let counts = of_table(table, 3).unwrap();
+        assert_eq!(counts.rows[&(1, 0)], 3);
+        let err = of_table(table, 2).unwrap_err().to_string();
+        assert!(err.starts_with("more than 2 latencies"), "{err}");
+    }
 }
