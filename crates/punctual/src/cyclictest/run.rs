@@ -85,7 +85,11 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
     check_smi(start.sys, options)?;
     options.remarks.iter().for_each(|text| remark(text));
     check_privilege()?;
-    warn(options);
+    // A register that cannot be read is reported where the original does, and without remarks of ours before it.
+    let register = check_register(start.sys, options, &spec);
+    if register.is_ok() {
+        warn(options);
+    }
     if let Some(Err(said)) = plan::main_affinity(options, start.cpus) {
         remark(&format!("{said}; --mainaffinity is ignored"));
     }
@@ -108,7 +112,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         remark(&asked_for(options, &spec));
     }
     let _held = hold(start.sys, options);
-    check_register(start.sys, options, &spec)?;
+    register?;
     let limited = limit(start.sys, options, &spec)?;
     if options.verbose {
         let line = |i| {
