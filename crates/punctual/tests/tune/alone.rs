@@ -15,7 +15,7 @@ use crate::common::{finish, machine};
 use crate::live::{Live, other_value};
 
 /// Where settings are.
-const ROOTS: [&str; 8] = [
+const ROOTS: [&str; 10] = [
     "/proc/sys",
     "/proc/irq",
     "/sys/kernel/mm",
@@ -24,10 +24,12 @@ const ROOTS: [&str; 8] = [
     "/sys/devices/system",
     "/sys/devices/virtual/workqueue",
     "/sys/fs/cgroup",
+    "/sys/kernel/debug/sched",
+    "/sys/power",
 ];
 
 /// Files that are no settings: counters, names of processes, what is different with each look.
-const NO_SETTINGS: [&str; 9] = [
+const NO_SETTINGS: [&str; 10] = [
     "ns_last_pid",
     "/random/",
     "uevent",
@@ -37,6 +39,7 @@ const NO_SETTINGS: [&str; 9] = [
     "usage",
     "pressure",
     "/memory/",
+    "/wakeup_count",
 ];
 
 /// Reads every file below the roots that can be read and written.
@@ -50,6 +53,9 @@ fn settings() -> BTreeMap<String, String> {
             Some(real.join(below))
         }));
     }
+    let modules = fs::read_dir("/sys/module").into_iter().flatten().flatten();
+    roots.extend(modules.map(|module| module.path().join("parameters")));
+    add_power(Path::new("/sys/devices"), &mut roots);
     let mut found = BTreeMap::new();
     while let Some(path) = roots.pop() {
         let Ok(meta) = fs::symlink_metadata(&path) else {
@@ -67,6 +73,17 @@ fn settings() -> BTreeMap<String, String> {
         }
     }
     found
+}
+
+/// Adds the directory of each device's power management.
+fn add_power(device: &Path, roots: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(device).into_iter().flatten().flatten() {
+        if entry.file_name() == "power" {
+            roots.push(entry.path());
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            add_power(&entry.path(), roots);
+        }
+    }
 }
 
 fn text(path: &Path) -> String {
