@@ -182,6 +182,9 @@ impl Answer {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         };
         assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
+        let mut hints = answer.stderr.lines().filter(|l| l.starts_with("Hint: "));
+        let gap = hints.find(|hint| hint.contains("  "));
+        assert!(gap.is_none(), "a gap in a hint: {answer:#?}");
         answer
     }
 
