@@ -3,7 +3,7 @@
 
 //! Experiments whose factor is the kernel, in virtual time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 
@@ -44,13 +44,16 @@ fn runs(home: &Home) -> Vec<Value> {
     status["experiments"][0]["runs"].as_array().unwrap().clone()
 }
 
-/// What the runs have of their guests, by block and cell: their samples and histograms, to the byte.
-fn samples(home: &Home) -> Vec<([u64; 2], Vec<(OsString, Vec<u8>)>)> {
+/// What a run has of its guest, to the byte: its samples and their histogram.
+type Files = Vec<(OsString, Vec<u8>)>;
+
+/// What each run has of its guest, by block and cell.
+fn samples(home: &Home) -> BTreeMap<[u64; 2], Files> {
     let of = |run: Value| {
         let dir = home.runs_dir().join(run["run"].as_str().unwrap());
         let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap());
         let files = files.filter(|file| file.file_name() != "run.json");
-        let mut files: Vec<_> = files
+        let mut files: Files = files
             .map(|file| (file.file_name(), fs::read(file.path()).unwrap()))
             .collect();
         files.sort();
@@ -62,9 +65,7 @@ fn samples(home: &Home) -> Vec<([u64; 2], Vec<(OsString, Vec<u8>)>)> {
         )
     };
     let whole = runs(home).into_iter().filter(|run| run["end"] == "valid");
-    let mut found: Vec<_> = whole.map(of).collect();
-    found.sort();
-    found
+    whole.map(of).collect()
 }
 
 /// One guest at a time, killed and resumed, gives what two at a time give.
