@@ -100,7 +100,7 @@ impl Turn {
         Self::take(Some(true))
     }
 
-    /// Waits until it is one of a few: a test that only computes, or measures in guests. Whoever runs alone does not notice it.
+    /// Waits until it is one of a few: a test that leaves this machine as it is, whom nobody who runs alone notices.
     pub(crate) fn aside() -> Self {
         Self::take(None)
     }

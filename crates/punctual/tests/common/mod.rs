@@ -58,7 +58,8 @@ impl Home {
         Self::with(Some(Turn::alone()))
     }
 
-    /// Makes a store of a test that measures in guests alone, or computes: whoever runs alone does not notice it.
+    /// Makes a store of a test that measures in guests alone, or computes, or measures a little as any program runs: whoever runs alone does not
+    /// notice it.
     pub(crate) fn aside() -> Self {
         Self::with(Some(Turn::aside()))
     }

@@ -51,7 +51,7 @@ fn records(home: &Home) -> Vec<Value> {
 
 #[test]
 fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
-    let home = Home::new();
+    let home = Home::aside();
     let schema = schema("run.schema.json");
     for record in records(&home) {
         assert_sound(&record);
@@ -70,7 +70,7 @@ fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
 
 #[test]
 fn what_loads_did_is_as_its_schema_says() {
-    let home = Home::new();
+    let home = Home::aside();
     let answer = home.run(["load", "cpu:1,memory:1M", "--json", "--duration", "1300ms"]);
     assert!(worked(&answer), "{answer:#?}");
     let report = answer.json();
@@ -90,7 +90,7 @@ fn what_loads_did_is_as_its_schema_says() {
 #[test]
 fn a_schema_would_see_a_fault() {
     let schema = schema("run.schema.json");
-    let home = Home::new();
+    let home = Home::aside();
     let mut record = home.quick(&[]);
     assert!(schema.is_valid(&record));
     record["total"]["count"] = (-1).into();
@@ -101,7 +101,7 @@ fn a_schema_would_see_a_fault() {
 
 #[test]
 fn the_list_of_runs_is_sound() {
-    let home = Home::new();
+    let home = Home::aside();
     let empty = home.run(["runs", "list", "--json"]).fine().json();
     assert_eq!(empty["format"], "punctual.runs/1");
     assert_eq!(empty["runs"], serde_json::json!([]));
@@ -130,7 +130,7 @@ fn an_assessment_is_as_its_schema_says_and_names_its_runs() {
     if !machine::root() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let answer = home.run(["assess", "--duration=2s", "--json", "--quiet"]);
     let assessment = answer.json();
     assert_eq!(
@@ -158,7 +158,7 @@ fn an_assessment_judges_the_deadline_that_it_was_asked_for() {
     if !machine::root() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let args = [
         "assess",
         "--duration=2s",

@@ -353,17 +353,17 @@ fn a_thread_that_never_sleeps_and_one_with_a_name_that_commands_terminals_are_to
         return machine::skip("watch", "tracing needs root");
     }
     let home = Home::new();
-    let spin = "exec -a x bash -c 'while :; do :; done'";
-    let answer = home.run([
-        "watch",
-        "--quiet",
-        "--duration",
-        "300ms",
-        "--",
-        "bash",
-        "-c",
-        spin,
-    ]);
+    // It is watched once it spins: until then it may wait for the disk.
+    let spin = ["-c", "echo; while :; do :; done"];
+    let mut command = std::process::Command::new("bash");
+    let command = command.args(spin).stdout(std::process::Stdio::piped());
+    let mut spinner = command.spawn().unwrap();
+    let mut begun = [0];
+    std::io::Read::read_exact(spinner.stdout.as_mut().unwrap(), &mut begun).unwrap();
+    let pid = spinner.id().to_string();
+    let answer = home.run(["watch", "--quiet", "--duration", "300ms", "--pid", &pid]);
+    spinner.kill().unwrap();
+    spinner.wait().unwrap();
     assert_eq!(answer.code(), 1, "{answer:#?}");
     assert!(
         answer
