@@ -397,15 +397,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_its_owner_alone_up_to_what_was_there() {
-        let (dir, _private) = private();
-        for made in ["a", "a/b", "a/b/tune"] {
-            let mode = fs::metadata(dir.path().join(made)).unwrap().permissions();
-            assert_eq!(mode.mode() & 0o777, 0o700, "{made}");
-        }
-    }
-
-    #[test]
     fn a_directory_that_others_may_enter_is_refused() {
         let (_dir, private) = private();
         let mode =

@@ -81,6 +81,7 @@ struct Held {
     locks: Vec<File>,
     alone: bool,
     /// Its place among those that do not run alone.
+    #[expect(dead_code, reason = "held, and given back when this is dropped")]
     place: Option<Arc<Place>>,
 }
 
@@ -107,23 +108,19 @@ impl Turn {
 
     /// Waits for a turn alone, for one beside others, or for nothing but a place.
     fn take(alone: Option<bool>) -> Self {
-        let held = HELD.with_borrow(Weak::upgrade);
-        if let Some(held) = &held {
+        if let Some(held) = HELD.with_borrow(Weak::upgrade) {
             assert!(
                 held.alone || alone != Some(true),
                 "this test runs beside others already and cannot run alone any more: take what runs \
                  alone (Home::alone, Live::new) first"
             );
             if held.alone || alone.is_none() || !held.locks.is_empty() {
-                return Self {
-                    _held: Arc::clone(held),
-                };
+                return Self { _held: held };
             }
         }
-        let place = held.and_then(|held| held.place.clone());
         let held = Arc::new(match alone {
             Some(true) => Held::alone(),
-            Some(false) => Held::beside(place),
+            Some(false) => Held::beside(),
             None => Held {
                 locks: Vec::new(),
                 alone: false,
@@ -152,11 +149,16 @@ impl Held {
         }
     }
 
-    fn beside(place: Option<Arc<Place>>) -> Self {
-        let first = open("turn.first");
-        first.lock().unwrap();
-        first.unlock().unwrap();
-        let place = place.unwrap_or_else(Place::take);
+    fn beside() -> Self {
+        let others_first = || {
+            let first = open("turn.first");
+            first.lock().unwrap();
+            first.unlock().unwrap();
+        };
+        // Before it takes a place that others could use, and again once it has one: somebody may have come who runs alone.
+        others_first();
+        let place = Place::take();
+        others_first();
         let turn = open("turn");
         turn.lock_shared().unwrap();
         Self {
@@ -183,14 +185,24 @@ struct Place;
 
 static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
+thread_local! {
+    /// The place that the test of this thread has: to wait for a second one, it could wait for itself.
+    static PLACE: RefCell<Weak<Place>> = const { RefCell::new(Weak::new()) };
+}
+
 impl Place {
     fn take() -> Arc<Self> {
+        if let Some(place) = PLACE.with_borrow(Weak::upgrade) {
+            return place;
+        }
         // Tests wait for much: three of them for each CPU.
         let places = 3 * std::thread::available_parallelism().map_or(1, usize::from);
         let taken = TAKEN.0.lock().unwrap();
         let mut taken = TAKEN.1.wait_while(taken, |n| *n >= places).unwrap();
         *taken += 1;
-        Arc::new(Self)
+        let place = Arc::new(Self);
+        PLACE.set(Arc::downgrade(&place));
+        place
     }
 }
 

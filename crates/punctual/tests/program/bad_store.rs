@@ -81,7 +81,8 @@ fn a_damaged_record_is_listed_named_and_removable_and_others_are_unharmed() {
 #[test]
 fn damaged_samples_are_an_error_and_half_an_export_is_none() {
     let home = Home::aside();
-    let record = home.measure("--priority o --samples 5000 --interval 50us --raw");
+    let record =
+        home.measure("--priority o --dma-latency off --samples 5000 --interval 50us --raw");
     let samples = dir_of(&home, &record).join("samples.zst");
     let whole = fs::read(&samples).unwrap();
     let output = home.dir().join("out");

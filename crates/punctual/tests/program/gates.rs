@@ -130,7 +130,7 @@ fn what_measures_no_latencies_refuses_a_requirement_before_it_measures() {
 
 #[test]
 fn a_diagnosis_an_assessment_a_comparison_and_a_fleet_are_cases_too() {
-    let home = Home::aside();
+    let home = Home::new();
     let doctor = home.run(["doctor", "--json"]);
     let Some(found) = cases(&home, &doctor.fine().stdout) else {
         return;

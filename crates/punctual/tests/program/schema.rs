@@ -70,7 +70,7 @@ fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
 
 #[test]
 fn what_loads_did_is_as_its_schema_says() {
-    let home = Home::aside();
+    let home = Home::new();
     let answer = home.run(["load", "cpu:1,memory:1M", "--json", "--duration", "1300ms"]);
     assert!(worked(&answer), "{answer:#?}");
     let report = answer.json();
@@ -130,7 +130,7 @@ fn an_assessment_is_as_its_schema_says_and_names_its_runs() {
     if !machine::root() {
         return;
     }
-    let home = Home::aside();
+    let home = Home::new();
     let answer = home.run(["assess", "--duration=2s", "--json", "--quiet"]);
     let assessment = answer.json();
     assert_eq!(
@@ -158,7 +158,7 @@ fn an_assessment_judges_the_deadline_that_it_was_asked_for() {
     if !machine::root() {
         return;
     }
-    let home = Home::aside();
+    let home = Home::new();
     let args = [
         "assess",
         "--duration=2s",

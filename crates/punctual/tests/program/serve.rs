@@ -401,7 +401,7 @@ fn longer_and_longer(seconds: u64, succeeds: impl FnMut(u64) -> bool) -> bool {
 
 #[test]
 fn an_assessment_has_metrics_of_each_condition() {
-    let home = Home::aside();
+    let home = Home::new();
     let (mut idle, mut loaded) = (false, false);
     let both = longer_and_longer(2, |seconds| {
         let address = format!("127.0.0.1:{}", free_port());
@@ -430,7 +430,7 @@ fn an_assessment_has_metrics_of_each_condition() {
 
 #[test]
 fn an_experiment_has_metrics_of_each_run() {
-    let home = Home::aside();
+    let home = Home::new();
     let path = home.dir().join("experiment.toml");
     let text = r#"
 name = "watched"
@@ -490,7 +490,7 @@ fn free_port() -> u16 {
 
 #[test]
 fn metrics_of_a_running_measurement_are_read_by_prometheus_own_parser() {
-    let home = Home::aside();
+    let home = Home::new();
     let address = format!("127.0.0.1:{}", free_port());
     let args = [
         "measure",
