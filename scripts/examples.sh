@@ -3,8 +3,8 @@
 # Copyright (c) The Punctual developers
 #
 # examples.sh [NAME...]: makes the pages of docs/examples again, or those that are named (wakeup, compare, instruments, assess,
-# experiment, terminal, virtual-time, studies, watch-jackd), with the program that `make build` made. `terminal` takes the runs of `compare`
-# and `experiment`, which come before it. As root, on a machine that does nothing
+# experiment, terminal, virtual-time, studies, watch-jackd), with the program that `make build` made. `terminal` takes the runs of
+# `virtual-time`, or makes them. As root, on a machine that does nothing
 # else: an hour in all, 40 minutes of which are the studies. It needs fio, jackd, QEMU, the kernel images of scripts/kernel-images.sh, also those for arm64, and the agent for them
 # (`make agent TRIPLE=aarch64-unknown-linux-gnu`).
 #
@@ -107,19 +107,45 @@ capture() {
     columns=$1
     shift
     printf '\n## punctual %s, %s columns\n\n```text\n' "$*" "$columns"
-    # The status is that of the verdict.
-    script --quiet --command "stty columns $columns rows 50; NO_COLOR=1 '$punctual' $*" /dev/null </dev/null | tr -d '\r' || :
+    # The status is that of the verdict. The kernel's command line is left out, as in the pages.
+    script --quiet --command "stty columns $columns rows 50; NO_COLOR=1 '$punctual' $*" /dev/null </dev/null |
+        tr -d '\r' | awk '/^Booted /{ left_out = 1; next } left_out && /^          /{ next } { left_out = 0; print }' || :
     printf '```\n'
 }
 
+# The runs that are compared are those of virtual-time, in the same store; made here where there are none.
 terminal() {
+    "$punctual" runs show rt-6 >/dev/null 2>&1 || virtual_time
+    cat >"$PUNCTUAL_HOME/kernels.toml" <<END
+name = "kernels"
+compare = ["mean", "p50"]
+seed = 7
+
+[[measure]]
+instrument = "wakeup"
+options = { samples = 300, interval = "1ms" }
+
+[[factor]]
+name = "kernel"
+target = true
+levels = { none = "guest:$kernels/vmlinuz-dynamic,virtual-time,append=preempt=none", rt = "guest:$kernels/vmlinuz-rt,virtual-time" }
+
+[[factor]]
+name = "load"
+load = true
+levels = { fork = "fork", tmpfs = "tmpfs" }
+
+[stop]
+blocks = 6
+END
+    "$punctual" experiment run "$PUNCTUAL_HOME/kernels.toml" --quiet >/dev/null
     {
-        printf '# On a terminal\n\nWhat the verbs say on a terminal of 80 columns and on one of 120: rows are folded where a table is too wide, and\n'
-        printf 'columns of less importance are left out and named. Made by scripts/examples.sh compare experiment terminal.\n'
+        printf '# On a terminal\n\nWhat the verbs write to a terminal of 80 columns and to one of 120: a table that is too wide is folded, or leaves out its\n'
+        printf 'least important columns and names them. The last two are of guests in virtual time. Made by scripts/examples.sh terminal.\n'
         for columns in 80 120; do
             capture "$columns" assess --quiet
-            capture "$columns" compare "'idle-*' 'busy-*'"
-            capture "$columns" experiment results intervals
+            capture "$columns" compare "'none-*' 'rt-*'"
+            capture "$columns" experiment results kernels
         done
     } >"$out/terminal.md"
 }
@@ -170,7 +196,7 @@ watch_jackd() {
     page watch-jackd 'JACK, watched for a minute under the load kernel' jackd
 }
 
-[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment terminal virtual-time studies watch-jackd
+[ $# -gt 0 ] || set -- wakeup compare instruments assess experiment virtual-time terminal studies watch-jackd
 for name; do
     printf '==> %s\n' "$name"
     case $name in
