@@ -443,6 +443,19 @@ impl Group {
         None
     }
 
+    /// Whether the kernel has killed a process of this group for want of memory.
+    fn has_killed(&self) -> bool {
+        let files = ["memory.oom_control", "memory.events"];
+        let texts = files
+            .iter()
+            .filter_map(|name| machine::read(&self.0.join(name)));
+        let counts = |text: &str| {
+            let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+            count.is_some_and(|count| count.trim() != "0")
+        };
+        texts.into_iter().any(|text| counts(&text))
+    }
+
     /// Returns the program in this group.
     fn command(&self, home: &Home, args: &[&str]) -> Command {
         let script = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.0.display());
@@ -477,7 +490,7 @@ fn a_load_that_runs_out_of_memory_makes_the_run_invalid_and_harms_nobody_else() 
     let args: Vec<&str> = args.collect();
     let running = Running::start(group.command(&home, &args)).measuring();
     // The measurement and its loads, when the program and its keeper are gone.
-    let killed = || machine::processes_of(&home.store()).len() == 2;
+    let killed = || group.has_killed() && machine::processes_of(&home.store()).len() == 2;
     assert!(wait_until(killed));
     running.signal("INT");
     let record = running.wait().record();
