@@ -10,7 +10,7 @@ use punctual_model::{
 };
 
 use crate::chart::Validity;
-use crate::text::compared_unit;
+use crate::number;
 
 /// What times are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -87,7 +87,7 @@ impl Times {
 
     /// Returns a unit as it is shown, and by what values are divided for it.
     pub(crate) fn unit(self, unit: &str) -> (Cow<'_, str>, f64) {
-        let (unit, scale) = compared_unit(unit);
+        let (unit, scale) = number::unit(unit);
         let unit = match self {
             Self::Counted if !unit.is_empty() => Cow::Owned(format!("virtual {unit}")),
             Self::Counted | Self::Measured => Cow::Borrowed(unit),

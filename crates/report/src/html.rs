@@ -328,11 +328,11 @@ fn matrix(heat: &crate::chart::Heat) -> String {
             width - 3.0,
             height - 3.0,
             0.08 + 0.42 * share,
-            crate::text::digits(cell.value),
+            crate::number::digits(cell.value),
             cell.count,
             x + width / 2.0 - 1.5,
             y + height / 2.0 + 3.0,
-            crate::text::digits(cell.value)
+            crate::number::digits(cell.value)
         );
     }
     out + "</svg>"
@@ -347,7 +347,7 @@ pub(crate) fn heat_table(heat: &crate::chart::Heat) -> Table {
         table.rows.push(vec![
             name(&heat.rows, cell.row),
             name(&heat.columns, cell.column),
-            crate::text::digits(cell.value),
+            crate::number::digits(cell.value),
             cell.count.to_string(),
         ]);
     }

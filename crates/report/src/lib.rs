@@ -15,6 +15,7 @@ mod escape;
 pub mod export;
 pub mod html;
 pub mod markdown;
+mod number;
 pub mod openmetrics;
 mod order;
 pub mod rules;

@@ -16,7 +16,7 @@ use crate::chart::scale::grouped;
 use crate::chart::{Chart, Distribution, Drawing, Scale, Shape, spark};
 use crate::document::{Answer, Block, Document, More, Table, Tone};
 use crate::escape::Markdown;
-use crate::text::span;
+use crate::number::span;
 
 /// Characters of a sparkline.
 const SPARK: usize = 60;
@@ -279,7 +279,7 @@ fn values(chart: &Chart) -> Table {
             let at = value.round().max(0.0) as usize;
             names.get(at).cloned().unwrap_or_default()
         }
-        _ => crate::text::digits(value),
+        _ => crate::number::digits(value),
     };
     let all: usize = chart.series.iter().map(|s| s.points.len()).sum();
     for series in &chart.series {
@@ -290,7 +290,7 @@ fn values(chart: &Chart) -> Table {
             let end = |pick: fn((f64, f64)) -> f64| {
                 point
                     .interval
-                    .map_or_else(String::new, |i| crate::text::digits(pick(i)))
+                    .map_or_else(String::new, |i| crate::number::digits(pick(i)))
             };
             let valid = match series.validity.mark() {
                 "" => "yes",

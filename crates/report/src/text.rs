@@ -7,21 +7,12 @@
 //! lost, clamped or skipped is stated also when it is nothing.
 
 mod layout;
-mod number;
 mod page;
-
-use punctual_model::{Instrument, RunRecord};
 
 use crate::document::{Document, Material, RunItem};
 
-pub use number::scaled;
-pub(crate) use number::{
-    Micros, Missing, difference, digits, lasting, percent, policy, range, range_ends, share, span,
-    tiny,
-};
+pub use crate::number::scaled;
 pub use page::page;
-pub(crate) use punctual_verdict::number::unit as compared_unit;
-pub(crate) use punctual_verdict::words::clean;
 
 /// How much is said about a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -40,14 +31,4 @@ pub fn run(item: RunItem, width: usize, detail: Detail) -> String {
         ..Material::default()
     };
     page(&Document::new(&material), width, detail)
-}
-
-/// What the samples of a run have a deadline or are: `Wake-ups`.
-pub(crate) fn events_of(run: &RunRecord) -> &'static str {
-    Instrument::samples_of(&run.instrument).events
-}
-
-/// What a sample of a run is: `Latency`.
-pub(crate) fn quantity_of(run: &RunRecord) -> String {
-    Instrument::samples_of(&run.instrument).title.to_owned()
 }

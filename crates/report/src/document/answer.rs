@@ -21,7 +21,7 @@ use super::parts::{Answer, KeyFigure, Reason, Tone};
 use super::{task_runs, watched};
 use crate::chart::Validity;
 use crate::clock_or_count::Times;
-use crate::text::{clean, digits, events_of, percent, share, span};
+use crate::number::{clean, digits, events_of, percent, share, span};
 
 /// Quantiles of the first screen, the best supported first.
 const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];

@@ -13,7 +13,7 @@ use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Tab
 use super::series::bounded_quantile;
 use super::watched;
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::text::{Missing, span};
+use crate::number::{Missing, span};
 
 const NO_SAMPLES: &str = "no samples";
 const UNBOUNDED: &str = "too few samples for a 95 % interval of that quantile";

@@ -22,7 +22,7 @@ use super::requirement::requirement;
 use super::verdicts::{self, Of};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
 use crate::clock_or_count::Times;
-use crate::text::{digits, percent};
+use crate::number::{digits, percent};
 
 /// Adds a comparison; `number`: where there are several.
 pub(super) fn add(

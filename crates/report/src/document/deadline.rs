@@ -10,7 +10,7 @@ use super::parts::{Block, Ids, Table};
 use super::runs::Named;
 use super::series::valid;
 use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
-use crate::text::digits;
+use crate::number::digits;
 
 fn figures<'a>(run: &'a RunRecord, name: &'a str) -> impl Iterator<Item = &'a Figure> {
     run.figures.iter().filter(move |f| f.name == name)

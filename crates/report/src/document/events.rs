@@ -9,7 +9,7 @@ use super::named::{interval_in, micros};
 use super::parts::{Block, Document, Table};
 use super::runs::Named;
 use crate::clock_or_count::Times;
-use crate::text::{Missing, scaled, span};
+use crate::number::{Missing, scaled, span};
 
 /// Samples around a threshold hit that are shown at once, before and after.
 const AROUND: usize = 3;

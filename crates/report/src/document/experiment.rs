@@ -20,7 +20,7 @@ use super::parts::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Tab
 use super::verdicts::{NO_INTERVAL, Of, change, p_heading, p_value};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::clock_or_count::Times;
-use crate::text::{Missing, digits, percent, range_ends};
+use crate::number::{Missing, digits, percent, range_ends};
 
 /// More cells have one answer together.
 const MANY: usize = 4;

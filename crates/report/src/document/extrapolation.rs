@@ -9,7 +9,7 @@ use punctual_stats::float;
 use super::named::capital;
 use super::parts::{Block, Document, Table};
 use super::verdicts::p_value;
-use crate::text::{digits, percent, span};
+use crate::number::{digits, percent, span};
 
 impl Document {
     /// Says what may lie beyond the largest sample of a run, or why that is not said.

@@ -9,7 +9,7 @@ use punctual_model::{
 };
 
 use super::guest;
-use crate::text::{clean, percent, span};
+use crate::number::{clean, percent, span};
 pub(crate) use punctual_verdict::words::{plural, tuned};
 
 /// Says which run this is, where it came from and what is noted of it.

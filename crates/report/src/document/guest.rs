@@ -8,7 +8,7 @@ use punctual_model::{Guest, GuestBoot, GuestTime};
 use super::facts::machine_facts;
 use super::parts::{Block, Document, Tone};
 use super::runs;
-use crate::text::span;
+use crate::number::span;
 
 /// What virtual time is, wherever a figure of it is shown.
 pub(crate) const VIRTUAL: &str = "virtual time: all times are instruction counts";

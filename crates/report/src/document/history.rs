@@ -16,7 +16,7 @@ use super::verdicts::p_value;
 use crate::chart::scale::counted_stretches;
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::clock_or_count::Times;
-use crate::text::{digits, percent};
+use crate::number::{digits, percent};
 
 /// Changes that an answer names.
 const NAMED: usize = 3;
@@ -213,7 +213,7 @@ fn size(line: &HistoryLine, series: &HistorySeries, change: &HistoryChange) -> S
         Some(ratio) => by_share(ratio.estimate),
         None => {
             let (unit, scale) = Times::of_line(line).unit(&series.unit);
-            let (text, _) = crate::text::difference(&change.difference, scale);
+            let (text, _) = crate::number::difference(&change.difference, scale);
             format!("{text} {unit}").trim_end().to_owned()
         }
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use punctual_model::{RunListEntry, RunListFigures};
 
 use super::parts::{Block, Document, Table};
-use crate::text::{Micros, Missing};
+use crate::number::{Micros, Missing};
 
 /// The shortest id that a list shows.
 const SHORT: usize = 8;

@@ -15,7 +15,7 @@ use super::parts::{
 };
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape};
 use crate::clock_or_count::Times;
-use crate::text::{digits, percent};
+use crate::number::{digits, percent};
 
 /// Outliers that an answer names.
 const NAMED: usize = 5;

@@ -16,7 +16,7 @@ use super::runs::Named;
 use super::series::{FINE, micros_of, thread};
 use crate::chart::scale::counted_stretches;
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape};
-use crate::text::{quantity_of, span};
+use crate::number::{quantity_of, span};
 
 /// Stretches of one series that are drawn; neighbours keep the largest.
 pub const MOMENTS: usize = 240;

@@ -86,7 +86,7 @@ pub(crate) fn micros(ns: f64) -> String {
 pub(crate) fn interval_in(interval: &Interval, unit: &str) -> String {
     format!(
         "{} interval {} .. {} {unit}",
-        crate::text::percent(interval.confidence),
+        crate::number::percent(interval.confidence),
         micros(interval.low),
         micros(interval.high)
     )

@@ -9,7 +9,7 @@ use punctual_verdict::claims::{at_least, at_most};
 
 use super::facts::plural;
 use crate::clock_or_count::Times;
-use crate::text::{lasting, percent, span, tiny};
+use crate::number::{lasting, percent, span, tiny};
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
 pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times: Times) -> String {

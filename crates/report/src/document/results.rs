@@ -14,7 +14,7 @@ use super::named::counted;
 use super::parts::{Block, Ids, Table};
 use super::runs::Named;
 use crate::chart::{self, Axis, Cell, Chart, Drawing, Heat, Mark, Point, Shape};
-use crate::text::{digits, percent};
+use crate::number::{digits, percent};
 
 /// The charts that figures of an instrument make.
 pub(super) fn charts(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {

@@ -17,7 +17,7 @@ use super::too_short::too_short;
 use crate::chart::distribution::bins;
 use crate::chart::{DistributionSeries, Drawing, Look};
 use crate::clock_or_count::Times;
-use crate::text::{Missing, events_of, percent, policy, quantity_of, span};
+use crate::number::{Missing, events_of, percent, policy, quantity_of, span};
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
 pub(super) const FINE: usize = 24;

@@ -13,7 +13,7 @@ use super::runs::Named;
 use super::series::{self, micros_of, one, split, thread, whole};
 use crate::chart::distribution::zeros;
 use crate::chart::{self, Axis, Chart, Distribution, Drawing, Look, Point, Shape};
-use crate::text::quantity_of;
+use crate::number::quantity_of;
 
 /// The blocks of runs with several kinds of latencies.
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {

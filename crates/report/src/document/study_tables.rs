@@ -12,7 +12,7 @@ use punctual_verdict::words::{self, obstacle};
 
 use super::parts::{Column, Table};
 use super::verdicts::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, p_value};
-use crate::text::{Missing, compared_unit as unit, difference, digits, range, tiny};
+use crate::number::{Missing, difference, digits, range, tiny, unit};
 
 /// What the marks in a table of a comparison mean.
 pub(super) const MARKS: &str = "(+n) after a verdict: n more blocks would decide. A number with its sign in place of a ratio: a difference.";

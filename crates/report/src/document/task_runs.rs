@@ -255,7 +255,7 @@ fn longest(seen: &TaskSeen, worst: &JobAboveBound, unit: &str) -> String {
         "Job {} of {}, {} s after the start, took {}: {}.",
         worst.job,
         seen.name,
-        crate::text::digits(worst.release_ns.as_secs_f64()),
+        crate::number::digits(worst.release_ns.as_secs_f64()),
         us(worst.response_ns),
         reasons.join("; ")
     )

@@ -10,7 +10,7 @@ use punctual_stats::float;
 
 use super::named::counted;
 use super::parts::{Block, Document, Table, Tone};
-use crate::text::{digits, percent, span};
+use crate::number::{digits, percent, span};
 
 impl Document {
     /// Says whether the tasks of a set meet their deadlines by analysis.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use punctual_model::{Nanos, Ordered as _, Series, TooShort};
 
+use crate::number::span;
 use crate::order::in_order;
-use crate::text::span;
 
 /// What the intervals of one figure lack, over all series that lack one.
 #[derive(Clone, Copy, Debug, Default)]

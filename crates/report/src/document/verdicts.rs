@@ -14,8 +14,8 @@ use punctual_verdict::words::{self, obstacle};
 
 use super::parts::Table;
 use crate::clock_or_count::Times;
+use crate::number::{Missing, difference, digits, percent, range_ends};
 use crate::order::in_order;
-use crate::text::{Missing, difference, digits, percent, range_ends};
 
 pub(crate) const NO_INTERVAL: &str = "too few runs for an interval";
 pub(crate) const NO_TEST: &str = "a test takes two runs on each side";

@@ -18,7 +18,7 @@ use super::places;
 use super::runs::Named;
 use super::series::micros_of;
 use crate::chart::Drawing;
-use crate::text::span;
+use crate::number::span;
 
 /// Threads with tables of their own; of the others there is a line each.
 const THREADS: usize = 4;

@@ -13,8 +13,8 @@ use punctual_model::{Gathered as _, RunRecord, Series, ThreadSample};
 use punctual_stats::{Bucket, LatencyHistogram, ThreadHistogram, float};
 
 use super::{Columns, ExportError};
+use crate::number::clean;
 use crate::order::in_order;
-use crate::text::clean;
 
 /// Writes one row a sample, under `thread,cpu,t_ns,latency_ns`, and returns their number.
 ///

@@ -5,8 +5,8 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::clean;
 use crate::document::Table;
+use crate::number::clean;
 use punctual_model::Ordered as _;
 
 /// Columns that words in a table need at least.

@@ -5,10 +5,11 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
+use super::Detail;
 use super::layout::{grid, labelled, wrapped};
-use super::{Detail, clean};
 use crate::document::{Answer, Block, Document, Item, More, Table, Tone};
 use crate::markdown::drawn;
+use crate::number::clean;
 
 /// Lines of prose that are longer are hard to read.
 const PROSE: usize = 100;

@@ -48,7 +48,7 @@ pub fn heat(heat: &Heat) -> String {
             0.10 + 0.45 * share
         );
         let middle = (x + width / 2.0 - 1.0, y + height / 2.0 + 4.0);
-        let value = crate::text::digits(cell.value);
+        let value = crate::number::digits(cell.value);
         text(&mut body, "", middle, "middle", &value);
     }
     let bottom = top + height * heat.rows.len() as f64 + 18.0;

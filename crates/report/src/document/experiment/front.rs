@@ -10,7 +10,7 @@ use super::super::parts::{Block, Ids, Table};
 use super::believed;
 use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
 use crate::clock_or_count::Times;
-use crate::text::digits;
+use crate::number::digits;
 
 /// The cells by their first two figures, and which of them no other beats.
 pub(super) fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {

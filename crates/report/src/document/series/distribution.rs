@@ -11,7 +11,7 @@ use super::super::parts::Ids;
 use super::super::runs::Named;
 use super::{FINE, micros_of, one, thread, whole};
 use crate::chart::{Distribution, DistributionSeries, Look, distribution};
-use crate::text::{quantity_of, span};
+use crate::number::{quantity_of, span};
 
 /// Draws the latencies of the samples of runs.
 pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {

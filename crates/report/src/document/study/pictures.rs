@@ -13,7 +13,7 @@ use super::super::named::counted;
 use super::super::parts::{Block, Ids, Table};
 use super::super::study_tables as tables;
 use crate::chart::{Axis, Chart, Drawing, Mark, Point, Scale, Series, Shape, Validity};
-use crate::text::compared_unit;
+use crate::number;
 
 /// Fewer levels that are numbers are drawn by their names.
 const SWEEP: usize = 3;
@@ -99,7 +99,7 @@ impl Draw<'_> {
         let levels: Option<Vec<f64>> = rows.iter().map(|row| number(&level(row))).collect();
         let levels = levels.filter(|levels| levels.len() >= SWEEP)?;
         let first = rows.first()?;
-        let (unit, scale) = compared_unit(&first.unit);
+        let (unit, scale) = number::unit(&first.unit);
         let points = |of: &dyn Fn(f64, &StudyRow) -> Option<Point>| {
             let pairs = levels.iter().zip(&rows);
             let mut points: Vec<Point> = pairs.filter_map(|(x, row)| of(*x, row)).collect();
@@ -219,7 +219,7 @@ impl Draw<'_> {
         // Values of other machines are marks in the row of the first of ours.
         let (theirs, rows): (Vec<&StudyRow>, Vec<&StudyRow>) =
             rows.partition(|row| row.runs == 0 && row.published.is_some());
-        let (shown, scale) = compared_unit(unit);
+        let (shown, scale) = number::unit(unit);
         let (mut here, mut printed) = (Vec::new(), Vec::new());
         for (place, row) in (0_u32..).zip(&rows) {
             let place = f64::from(place);
@@ -255,11 +255,11 @@ impl Draw<'_> {
     }
 
     fn curves(&mut self, of: &StudyCurves) -> Block {
-        let (unit, scale) = compared_unit(&of.unit);
+        let (unit, scale) = number::unit(&of.unit);
         let (across, by) = match of.across_unit.as_str() {
             "" => (of.across.clone(), 1.0),
             raw => {
-                let (unit, by) = compared_unit(raw);
+                let (unit, by) = number::unit(raw);
                 (format!("{} in {unit}", of.across), by)
             }
         };

@@ -185,7 +185,7 @@ pub(super) fn schedules(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &s
         format!(
             "Job of {name} released {} s after the start, response {} {unit}. Begins and ends of jobs were seen; who had the CPU in \
              between is drawn by priority, a gap is nobody of the set.",
-            crate::text::digits(window.from_ns.as_secs_f64()),
+            crate::number::digits(window.from_ns.as_secs_f64()),
             micros((window.to_ns - window.from_ns).get() as f64)
         ),
         &seen,

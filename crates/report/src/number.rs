@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Figures in the unit of a table, and the reasons for those that are missing.
+//! Figures in the unit of a table, the reasons for those that are missing, and what samples are called: the words of documents,
+//! whoever writes them.
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Interval, Policy};
+use punctual_model::{Instrument, Interval, Policy, RunRecord};
 use punctual_verdict::number::compact;
 pub(crate) use punctual_verdict::number::{
-    difference, digits, lasting, percent, range, share, span, tiny,
+    difference, digits, lasting, percent, range, share, span, tiny, unit,
 };
+pub(crate) use punctual_verdict::words::clean;
 
 /// Writes nanoseconds as microseconds with a fixed number of decimals.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -92,8 +94,18 @@ pub(crate) fn policy(text: &str) -> String {
         Ok(Policy::Deadline { runtime, period }) => {
             format!("d:{}:{}", compact(runtime), compact(period))
         }
-        _ => super::clean(text).into_owned(),
+        _ => clean(text).into_owned(),
     }
+}
+
+/// What the samples of a run have a deadline or are: `Wake-ups`.
+pub(crate) fn events_of(run: &RunRecord) -> &'static str {
+    Instrument::samples_of(&run.instrument).events
+}
+
+/// What a sample of a run is: `Latency`.
+pub(crate) fn quantity_of(run: &RunRecord) -> String {
+    Instrument::samples_of(&run.instrument).title.to_owned()
 }
 
 #[cfg(test)]
