@@ -68,6 +68,7 @@ def open_page(browser, address, width, theme, faults):
     page.on("request", lambda r: r.url != address and not r.url.startswith(("blob:", "data:"))
             and faults.append(f"request: {r.url}"))
     page.goto(address)
+    assert not faults, f"{address}: {faults}"
     # A page of tables alone has nothing to wait for.
     if page.locator("figure .plot").count():
         page.wait_for_selector("figure .plot svg path.a", state="attached")

@@ -480,6 +480,13 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     one(&format!("a={image},config=timerlat")).error(1, &["its configuration is not next to it"]);
     fs::write(home.dir().join("config"), "CONFIG_HZ=250\n").unwrap();
     one(&format!("a={image},config=timerlat")).error(3, &["TIMERLAT_TRACER is n, not y"]);
+    // What the configuration has is no hindrance: the next thing is to boot it.
+    let fragment = home.dir().join("hz");
+    fs::write(&fragment, "CONFIG_HZ=250\n").unwrap();
+    let kernel = format!("a={image},config={}", fragment.display());
+    let mut command = home.command(["kernel", "latency-test", &kernel]);
+    command.env("PUNCTUAL_QEMU", "/no/such/qemu");
+    finish(command).error(5, &["/no/such/qemu"]);
     let twice = [image, &format!("{image},append=nohz=off")];
     home.run([&["kernel", "latency-test"], &twice[..]].concat())
         .error(

@@ -289,14 +289,14 @@ class Plot {
     svg.setAttribute('aria-label', `${this.title}${this.view ? ', ' + VIEWS[this.view][0] : ''}: ${shown.length} of ${this.all.length} series drawn. ${this.label('x')} across${this.label('y') ? ', ' + this.label('y') + ' upwards' : ''}. The values are in the table and in the CSV.`);
     const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
     const xt = this.sx === 'names' ? this.data.x.names.map((n, i) => [i, n]) : ticks(x0, x1, log.x, (right - left) / 75);
-    let taken = -Infinity;
+    let reached = -Infinity;
     for (const [at, text] of xt) {
       // The last figure may be longer than the edge is wide; a figure that would lie over the one before it is left out.
       const px = X(at), label = cut(text, 14), half = 3.6 * label.length, middle = Math.max(half, Math.min(px, w - half));
-      const fits = text && middle - half > taken + 4;
+      const fits = text && middle - half > reached + 4;
       shape(svg, 'path', {class: fits ? 'g' : 'h', d: `M${px.toFixed(1)} ${top}V${bottom}`});
       if (!fits) continue;
-      taken = middle + half;
+      reached = middle + half;
       shape(svg, 'text', {x: middle.toFixed(1), y: bottom + 16, 'text-anchor': 'middle'}, label);
     }
     for (const [at, text] of yt) {
