@@ -345,7 +345,11 @@ class Plot {
       }
     });
     // What is written into bars lies above all of them.
-    for (const [x, y, text, light] of this.words) shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
+    for (const [x, y, text, light, most] of this.words) {
+      const node = shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
+      // Letters are wider than thought in some fonts.
+      for (let n = text.length - 1; n > 2 && node.getComputedTextLength() > most; n--) node.textContent = /^\d/.test(text) ? '' : text.slice(0, n - 1) + '…';
+    }
     // What is written among points lies over none of them, nor over another text: the first spot that has room for it. A spot is
     // a place, and the part of the text that is left of it.
     const dotted = names ? [] : shown.filter(([s]) => s.shape === 'points').map(([s]) => this.points(s)).sort((a, b) => a.length - b.length), titled = [];
@@ -401,7 +405,7 @@ class Plot {
       shape(bars, 'rect', {x: a.toFixed(2), y: (y - half).toFixed(1), width: (b - a).toFixed(2), height: (2 * half).toFixed(1), stroke: b - a < 3 ? 'none' : ''});
       const from = Math.max(a, this.left), most = Math.floor((Math.min(b, this.right) - from - 6) / 6.6);
       // A part of a name says something, a part of a figure something else.
-      if (p[5] && most >= 4 && (p[5].length <= most || !/^\d/.test(p[5]))) this.words.push([from + 4, y, p[5].length > most ? p[5].slice(0, most - 1) + '…' : p[5], s.hollow || !sound(s)]);
+      if (p[5] && most >= 4 && (p[5].length <= most || !/^\d/.test(p[5]))) this.words.push([from + 4, y, p[5].length > most ? p[5].slice(0, most - 1) + '…' : p[5], s.hollow || !sound(s), Math.min(b, this.right) - from - 6]);
     }
     return bars;
   }
