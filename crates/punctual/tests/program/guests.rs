@@ -289,7 +289,7 @@ fn guest_without_high_resolution_timers_makes_an_invalid_run_that_says_why() {
 #[test]
 fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
     let Some(images) = images() else { return };
-    let home = Home::new();
+    let home = Home::aside();
     let target = format!("guest:{},virtual-time", images.rt.display());
     let args = [
         "measure",

@@ -184,13 +184,12 @@ fn a_run_ends_as_soon_as_it_is_precise_enough() {
     let states = record["precision"].as_array().unwrap();
     assert_eq!(states.len(), 2);
     for state in states {
-        assert_eq!(
-            (&state["target"], &state["met"]),
-            (&"p50:50%".into(), &true.into())
-        );
-        let interval = &state["interval_ns"];
-        let width = interval["high"].as_f64().unwrap() - interval["low"].as_f64().unwrap();
-        assert!(width <= state["estimate_ns"].as_f64().unwrap(), "{state:#}");
+        assert_eq!(state["target"], "p50:50%");
+        let [low, high] = ["low", "high"].map(|end| state["interval_ns"][end].as_f64().unwrap());
+        let estimate = state["estimate_ns"].as_f64().unwrap();
+        // Samples that come between the decision and the end count too, and may make an interval wider again.
+        let is_narrow = (high - estimate).max(estimate - low) <= 0.5 * estimate;
+        assert_eq!(state["met"], is_narrow, "{state:#}");
     }
 
     let args = format!("{ORDINARY} --until p50:0.0001% --duration 300ms");
