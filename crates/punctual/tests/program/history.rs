@@ -40,7 +40,7 @@ struct Nights {
 impl Nights {
     fn new() -> Self {
         Self {
-            home: Home::aside(),
+            home: Home::new(),
             made: 0,
         }
     }

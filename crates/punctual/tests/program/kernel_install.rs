@@ -76,9 +76,7 @@ impl Machine {
         if !machine::root() {
             return None;
         }
-        let machine = Self {
-            home: Home::aside(),
-        };
+        let machine = Self { home: Home::new() };
         for (path, text) in [
             ("boot/vmlinuz-6.1.0-56-amd64", "own"),
             ("boot/initrd.img-6.1.0-56-amd64", "own initrd"),

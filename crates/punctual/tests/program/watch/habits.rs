@@ -139,8 +139,15 @@ fn syncing_and_reading_files_is_found_in_the_cycles_that_do() {
             return;
         };
         let habit = seen.habit(id).unwrap();
-        // The last of them is in the last cycle, which has no wait after it.
-        assert_eq!(number(habit, "cycles"), seen.strikes - 1, "{habit:#}");
+        // The last of them is in the last cycle, which has no wait after it. Where the machine was too busy for some cycles to be
+        // seen apart, their strikes are not either.
+        let unseen = seen.cycles - 1 - number(&seen.thread, "cycles");
+        let (cycles, strikes) = (number(habit, "cycles"), seen.strikes - 1);
+        assert!(
+            (strikes.saturating_sub(unseen)..=strikes).contains(&cycles),
+            "{cycles} of {strikes}, {unseen} cycles unseen: {habit:#} {:#}",
+            seen.record["checks"]
+        );
         assert!(
             number(habit, "count") >= number(habit, "cycles"),
             "{habit:#}"

@@ -32,6 +32,17 @@ impl Group {
     }
 }
 
+impl Group {
+    /// How often the kernel has stopped the group because its quota was used up.
+    fn stopped(&self) -> u64 {
+        let stat = machine::read(&self.0.join("cpu.stat")).unwrap();
+        let count = stat
+            .lines()
+            .find_map(|line| line.strip_prefix("nr_throttled "));
+        count.unwrap().parse().unwrap()
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
         for _ in 0..100 {
@@ -60,10 +71,15 @@ fn the_quota_of_its_group_is_named() {
     );
     command.args(["sh", "-c", &enter]);
     let seen = seen(command, "cpu-quota", 500);
-    assert!(seen.thread["late"]["count"].as_u64().unwrap() > 0);
     let habits = seen.record["watched"]["habits"].as_array().unwrap();
     let quota = habits.iter().find(|h| h["rule"]["id"] == "cpu-quota");
-    let quota = quota.unwrap_or_else(|| panic!("{habits:#?}"));
+    if group.stopped() == 0 {
+        // On a machine that is busier than a twentieth of a CPU allows for.
+        assert_eq!(quota, None);
+        return;
+    }
+    let quota = quota.unwrap_or_else(|| panic!("stopped {} times: {habits:#?}", group.stopped()));
+    assert!(seen.thread["late"]["count"].as_u64().unwrap() > 0);
     let path = quota["evidence"][0]["path"].as_str().unwrap();
     assert!(path.contains("punctual-test-"), "{path}");
     // While the group may not run, others may: where they did, the kernel does not tell why the loop did not.
