@@ -30,9 +30,7 @@ impl Group {
         fs::write(group.0.join("cpu.weight"), "10000").ok()?;
         Some(group)
     }
-}
 
-impl Group {
     /// How often the kernel has stopped the group because its quota was used up.
     fn stopped(&self) -> u64 {
         let stat = machine::read(&self.0.join("cpu.stat")).unwrap();
@@ -74,7 +72,7 @@ fn the_quota_of_its_group_is_named() {
     let habits = seen.record["watched"]["habits"].as_array().unwrap();
     let quota = habits.iter().find(|h| h["rule"]["id"] == "cpu-quota");
     if group.stopped() == 0 {
-        // On a machine that is busier than a twentieth of a CPU allows for.
+        // Where others leave it less than its quota, there is nothing to name.
         assert_eq!(quota, None);
         return;
     }
