@@ -115,31 +115,42 @@ else
 endif
 	$(BINARY) assess
 
-# Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too. Tests wait
-# for much, also for those that must have the machine to themselves: three of them for each CPU.
+# Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too.
 test: export PUNCTUAL_AGENT ?= $(abspath $(TARGET_DIR))/$(TRIPLE)/test-agent/punctual
-test: export RUST_TEST_THREADS ?= $(shell expr 3 '*' "$$(nproc)")
 test:
 	@scripts/prerequisites.sh test
 ifeq ($(origin PUNCTUAL_AGENT),undefined)
 	$(MAKE) test-agent
 endif
 	$(CARGO) test --workspace --no-run
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-guests test-rest
+	@$(MAKE) --no-print-directory --keep-going --jobs=4 test-program test-tune test-peers test-aside
 	@cat $(TARGET_DIR)/prerequisites.txt
 
-# In two parts at the same time: what runs in guests leaves this machine as it is, and much of the rest waits for its turn on it. Whoever tunes
-# comes after the guests, when both parts take equally long. The first part is printed when it is over. Cargo is not to look for make's jobs.
-.PHONY: test-guests test-rest
+# In four parts at the same time. Tests of the program take turns themselves (`machine::Turn`), so all of them are begun at once; of the others,
+# which follow those in guests, three for each CPU. All parts but the longest are printed when they are over. That most tests wait for more
+# than a minute is no news. Cargo is not to look for make's jobs.
+.PHONY: test-aside test-peers test-tune test-program
 PYTHON := $(wildcard $(abspath $(TARGET_DIR))/venv/bin/python)
-TESTS = unset MAKEFLAGS MFLAGS; $(if $(PYTHON),PUNCTUAL_PYTHON='$(PYTHON)') $(CARGO) test --workspace --no-fail-fast
-# Test programs but `tune`: their names begin with another letter, or have another second one.
-NOT_TUNE := --test '[!t]*' --test 't[!u]*'
-test-guests:
-	@log='$(TARGET_DIR)/guests.log'; status=0; { $(TESTS) --tests -- guest || status=1; $(TESTS) --test tune -- --skip guest || status=1; } >"$$log" 2>&1; \
-	    cat "$$log"; exit $$status
-test-rest:
-	@status=0; { $(TESTS) --lib --bins $(NOT_TUNE) -- --skip guest || status=1; $(TESTS) --doc || status=1; }; exit $$status
+TESTS = unset MAKEFLAGS MFLAGS; $(if $(PYTHON),PUNCTUAL_PYTHON='$(PYTHON)') RUST_TEST_THREADS=$(1) $(CARGO) test --workspace --no-fail-fast
+ALL := 1000
+FEW := $(or $(RUST_TEST_THREADS),$(shell expr 3 '*' "$$(nproc)"))
+# Test programs whose tests take turns, and all others.
+TURNS := cyclictest import program tune
+PROGRAMS := $(notdir $(basename $(wildcard crates/*/tests/*.rs xtask/tests/*.rs)) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))
+OTHERS := $(foreach name,$(filter-out $(TURNS),$(sort $(PROGRAMS))),--test $(name))
+NO_NEWS = grep --line-buffered -v 'has been running for over'
+LATER = log='$(TARGET_DIR)/$(1).log'; status=0; { $(2) } 2>&1 | $(NO_NEWS) >"$$log" || status=1; cat "$$log"; exit $$status
+test-aside test-peers test-tune test-program: SHELL := /bin/bash
+test-aside test-peers test-tune test-program: .SHELLFLAGS := -o pipefail -c
+test-aside:
+	@$(call LATER,aside,one=0; $(call TESTS,$(ALL)) --tests -- guest || one=1; \
+	    $(call TESTS,$(FEW)) --lib --bins $(OTHERS) -- --skip guest || one=1; $(call TESTS,$(FEW)) --doc && ((one == 0));)
+test-peers:
+	@$(call LATER,peers,$(call TESTS,$(ALL)) --test cyclictest --test import -- --skip guest;)
+test-tune:
+	@$(call LATER,tune,$(call TESTS,$(ALL)) --test tune -- --skip guest;)
+test-program:
+	@{ $(call TESTS,$(ALL)) --test program -- --skip guest; } 2>&1 | $(NO_NEWS)
 
 # Nightly, or by hand on whatever machine: the crates that compute, as arm64 programs under qemu-user (on arm64: as they are), and the
 # tests of arm64 guests. What they find is to be the same to the last digit, so the same tests are run.

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 
 /// Whether `what` must be there, because `PUNCTUAL_TEST_REQUIRE` names it.
 pub(crate) fn required(what: &str) -> bool {
@@ -64,7 +64,8 @@ pub(crate) fn python() -> Option<PathBuf> {
 }
 
 /// A turn on the machine. Some tests look at what all programs share, such as the bound on idle
-/// latency; those run alone. Locks are files, so that it holds between processes too.
+/// latency; those run alone, and before all others, so that nobody waits for them twice. Locks are files, so that it holds
+/// between processes too.
 ///
 /// A test that has its turn gets the same one again: to wait for itself it would wait for ever.
 #[derive(Debug)]
@@ -77,9 +78,11 @@ const OF_ALL: &str = "/run/punctual-tests.lock";
 
 #[derive(Debug)]
 struct Held {
-    _machine: Option<File>,
-    _lock: File,
+    locks: Vec<File>,
     alone: bool,
+    /// Its place among those that do not run alone.
+    #[expect(dead_code, reason = "held, and given back when this is dropped")]
+    place: Option<Arc<Place>>,
 }
 
 thread_local! {
@@ -88,55 +91,125 @@ thread_local! {
 }
 
 impl Turn {
-    /// Waits until no test runs alone.
+    /// Waits until no test runs alone or wants to.
     pub(crate) fn beside_others() -> Self {
-        Self::take(false)
+        Self::take(Some(false))
     }
 
     /// Waits until no other test runs.
     pub(crate) fn alone() -> Self {
-        Self::take(true)
+        Self::take(Some(true))
     }
 
-    fn take(alone: bool) -> Self {
+    /// Waits until it is one of a few: a test that leaves this machine as it is, whom nobody who runs alone notices.
+    pub(crate) fn aside() -> Self {
+        Self::take(None)
+    }
+
+    /// Waits for a turn alone, for one beside others, or for nothing but a place.
+    fn take(alone: Option<bool>) -> Self {
         if let Some(held) = HELD.with_borrow(Weak::upgrade) {
             assert!(
-                held.alone || !alone,
+                held.alone || alone != Some(true),
                 "this test runs beside others already and cannot run alone any more: take what runs \
                  alone (Home::alone, Live::new) first"
             );
-            return Self { _held: held };
+            if held.alone || alone.is_none() || !held.locks.is_empty() {
+                return Self { _held: held };
+            }
         }
-        let open = |name: &str| {
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-            File::options()
-                .create(true)
-                .append(true)
-                .open(path)
-                .unwrap()
-        };
-        // All pass the same gate, so that whoever wants to be alone is not overtaken for ever.
-        let gate = open("turn.gate");
-        gate.lock().unwrap();
-        let lock = open("turn");
-        if alone {
-            lock.lock().unwrap();
-        } else {
-            lock.lock_shared().unwrap();
-        }
-        // Nor does the same test of another clone run, which has a turn of its own.
-        let of_all = || File::options().create(true).append(true).open(OF_ALL);
-        let machine = alone.then(of_all).and_then(Result::ok);
-        if let Some(machine) = &machine {
-            machine.lock().unwrap();
-        }
-        let held = Arc::new(Held {
-            _machine: machine,
-            _lock: lock,
-            alone,
+        let held = Arc::new(match alone {
+            Some(true) => Held::alone(),
+            Some(false) => Held::beside(),
+            None => Held {
+                locks: Vec::new(),
+                alone: false,
+                place: Some(Place::take()),
+            },
         });
         HELD.set(Arc::downgrade(&held));
         Self { _held: held }
+    }
+}
+
+impl Held {
+    fn alone() -> Self {
+        // As long as anybody holds this, those who run beside others do not begin.
+        let first = open("turn.first");
+        first.lock_shared().unwrap();
+        let turn = open("turn");
+        turn.lock().unwrap();
+        // Nor does the same test of another clone run, which has a turn of its own.
+        let machine = File::options().create(true).append(true).open(OF_ALL);
+        let machine = machine.ok().inspect(|file| file.lock().unwrap());
+        Self {
+            locks: [first, turn].into_iter().chain(machine).collect(),
+            alone: true,
+            place: None,
+        }
+    }
+
+    fn beside() -> Self {
+        let others_first = || {
+            let first = open("turn.first");
+            first.lock().unwrap();
+            first.unlock().unwrap();
+        };
+        // Before it takes a place that others could use, and again once it has one: somebody may have come who runs alone.
+        others_first();
+        let place = Place::take();
+        others_first();
+        let turn = open("turn");
+        turn.lock_shared().unwrap();
+        Self {
+            locks: vec![turn],
+            alone: false,
+            place: Some(place),
+        }
+    }
+}
+
+fn open(name: &str) -> File {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .unwrap()
+}
+
+/// One of the places of this process's tests beside each other. `make test` begins them all at once, so that those that
+/// run alone come first; so many at a time go on.
+#[derive(Debug)]
+struct Place;
+
+static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+thread_local! {
+    /// The place that the test of this thread has: to wait for a second one, it could wait for itself.
+    static PLACE: RefCell<Weak<Place>> = const { RefCell::new(Weak::new()) };
+}
+
+impl Place {
+    fn take() -> Arc<Self> {
+        if let Some(place) = PLACE.with_borrow(Weak::upgrade) {
+            return place;
+        }
+        // Tests wait for much: three of them for each CPU.
+        let places = 3 * std::thread::available_parallelism().map_or(1, usize::from);
+        let taken = TAKEN.0.lock().unwrap();
+        let mut taken = TAKEN.1.wait_while(taken, |n| *n >= places).unwrap();
+        *taken += 1;
+        let place = Arc::new(Self);
+        PLACE.set(Arc::downgrade(&place));
+        place
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *TAKEN.0.lock().unwrap() -= 1;
+        TAKEN.1.notify_one();
     }
 }
 

@@ -58,9 +58,10 @@ impl Home {
         Self::with(Some(Turn::alone()))
     }
 
-    /// Makes a store of a test that measures in guests alone, or computes: whoever runs alone does not notice it.
+    /// Makes a store of a test that measures in guests alone, or computes, or measures a little as any program runs: whoever runs alone does not
+    /// notice it.
     pub(crate) fn aside() -> Self {
-        Self::with(None)
+        Self::with(Some(Turn::aside()))
     }
 
     /// Lets tests run that want to be alone: what is left only computes.

@@ -50,7 +50,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let home = Home::new();
+        let home = Home::aside();
         fs::create_dir_all(home.runs_dir()).unwrap();
         Self {
             home,
@@ -555,7 +555,7 @@ fn a_requirement_passes_fails_or_cannot_be_claimed() {
 
 #[test]
 fn a_published_table_is_answered_with_what_it_cannot_say() {
-    let home = Home::new();
+    let home = Home::aside();
     let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/data/anaya2018.csv");
     let question = [
         "compare",

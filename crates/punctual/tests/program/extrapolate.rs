@@ -43,7 +43,7 @@ fn whole(ns: f64) -> u64 {
 
 #[test]
 fn a_known_tail_is_extrapolated_to_a_day_and_says_that_it_is_advice() {
-    let home = Home::new();
+    let home = Home::aside();
     // 20 µs and an exponential tail of 5 µs: passed once in 86.4 million samples is 111 µs.
     let mut source = RandomSource::new(3);
     let tail = move |_| whole(20_000.0 - 5_000.0 * source.uniform().ln());
@@ -103,7 +103,7 @@ fn a_known_tail_is_extrapolated_to_a_day_and_says_that_it_is_advice() {
 
 #[test]
 fn a_run_that_is_not_steady_has_no_tail_to_speak_of() {
-    let home = Home::new();
+    let home = Home::aside();
     let mut source = RandomSource::new(4);
     let rising = move |at: u64| {
         whole(
@@ -123,7 +123,7 @@ fn a_run_that_is_not_steady_has_no_tail_to_speak_of() {
 
 #[test]
 fn a_run_without_its_samples_says_how_to_have_them() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let answer = home.run(["runs", "extrapolate"]);
     answer.error(1, &["samples are not stored", "measure --raw"]);

@@ -40,7 +40,7 @@ struct Nights {
 impl Nights {
     fn new() -> Self {
         Self {
-            home: Home::new(),
+            home: Home::aside(),
             made: 0,
         }
     }

@@ -18,7 +18,9 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self { home: Home::new() };
+        let bench = Self {
+            home: Home::aside(),
+        };
         bench.write("linux/Makefile", MAKEFILE.as_bytes());
         bench.write("linux/Kconfig", b"");
         bench.write("linux/f", b"1\n2\n3\n");

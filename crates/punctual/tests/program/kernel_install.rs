@@ -76,7 +76,9 @@ impl Machine {
         if !machine::root() {
             return None;
         }
-        let machine = Self { home: Home::new() };
+        let machine = Self {
+            home: Home::aside(),
+        };
         for (path, text) in [
             ("boot/vmlinuz-6.1.0-56-amd64", "own"),
             ("boot/initrd.img-6.1.0-56-amd64", "own initrd"),

@@ -93,7 +93,7 @@ fn commit(tree: &Path, file: &str, text: &str, message: &str) {
 
 #[test]
 fn a_source_is_fetched_verified_listed_and_removed() {
-    let home = Home::new();
+    let home = Home::aside();
     tree(&home);
     let tarball = home.dir().join("linux-6.12.9.tar.gz");
     let tar = Command::new("tar")
@@ -130,7 +130,7 @@ fn a_package_of_another_architecture_is_compared_with_the_list_of_its_own() {
     if !tools.iter().all(|tool| machine::has_tool(tool)) {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let apt = home.dir().join("apt");
     let mut lists = Vec::new();
     for below in ["repository", "lists/partial", "archives/partial"] {
@@ -197,7 +197,7 @@ fn a_package_of_another_architecture_is_compared_with_the_list_of_its_own() {
 
 #[test]
 fn a_git_repository_is_fetched_at_a_branch_or_tag_with_its_commit() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     git(&tree, &["init", "-q", "-b", "main"]);
     commit(&tree, "kernel/sched.c", "1\n", "release");
@@ -240,7 +240,7 @@ fn a_git_repository_is_fetched_at_a_branch_or_tag_with_its_commit() {
 
 #[test]
 fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let series = home.dir().join("patches");
     fs::create_dir(&series).unwrap();
@@ -283,7 +283,7 @@ fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
 
 #[test]
 fn an_option_that_is_not_honoured_is_named_with_what_it_lacks() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let output = home.dir().join("out.config");
     let args = [
@@ -326,7 +326,7 @@ fn an_option_that_is_not_honoured_is_named_with_what_it_lacks() {
 
 #[test]
 fn a_configuration_is_judged() {
-    let home = Home::new();
+    let home = Home::aside();
     let config = home.dir().join("some.config");
     fs::write(
         &config,
@@ -363,7 +363,7 @@ fn a_configuration_is_judged() {
 
 #[test]
 fn a_store_that_is_named_by_a_relative_path_is_not_looked_for_in_the_source() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let mut command = home.command("kernel build linux --anyway --quiet --no-ccache".split(' '));
     command.env("PUNCTUAL_HOME", "here").current_dir(home.dir());
@@ -375,7 +375,7 @@ fn a_store_that_is_named_by_a_relative_path_is_not_looked_for_in_the_source() {
 
 #[test]
 fn a_rebase_stops_lists_its_conflict_and_goes_on() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     git(&tree, &["init", "-q", "-b", "vendor"]);
     commit(&tree, "kernel/sched.c", "1\n2\n3\n", "release");
@@ -414,7 +414,7 @@ fn a_rebase_stops_lists_its_conflict_and_goes_on() {
 /// and a measurement are with a real kernel: it makes a figure of the source and judges it against a limit.
 #[test]
 fn a_regression_that_was_planted_in_twenty_commits_is_found() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     git(&tree, &["init", "-q"]);
     commit(&tree, "kernel/tick.c", "count 10\n", "release");

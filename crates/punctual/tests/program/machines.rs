@@ -62,7 +62,7 @@ fn fleet(home: &Home, dir: &Path, args: &[&str]) -> crate::common::Answer {
 
 #[test]
 fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() {
-    let home = Home::new();
+    let home = Home::aside();
     let dir = home.dir().join("fleet");
     let planted = |number: usize| number % 80 == 37 && number < 12 * 80;
     write(
@@ -115,7 +115,7 @@ fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() 
 
 #[test]
 fn outliers_at_the_end_of_a_long_tail_are_said_to_be_that() {
-    let home = Home::new();
+    let home = Home::aside();
     let dir = home.dir().join("tail");
     // Most machines alike, and some slower by any amount: exponential.
     let slower = |number: usize, us: &mut f64, _: &mut Value| {
@@ -155,7 +155,7 @@ fn outliers_at_the_end_of_a_long_tail_are_said_to_be_that() {
 
 #[test]
 fn hardware_and_kernel_make_groups_and_a_gate_fails_on_outliers_and_on_too_few_machines() {
-    let home = Home::new();
+    let home = Home::aside();
     let dir = home.dir().join("two");
     write(
         &dir,
@@ -209,7 +209,7 @@ fn rewrite(dir: &Path, machine: &str, change: impl Fn(&mut Value)) {
 
 #[test]
 fn a_gate_does_not_open_where_a_machine_or_a_figure_was_left_out() {
-    let home = Home::new();
+    let home = Home::aside();
     let alike = |name: &str| {
         let dir = home.dir().join(name);
         write(&dir, 10, |_| 4, |_, _, _| {});
@@ -263,7 +263,7 @@ fn a_page_of_machines_with_ordinary_names_is_read_in_a_browser() {
     let Some(browser) = Browser::new() else {
         return;
     };
-    let home = Home::new();
+    let home = Home::aside();
     let dir = home.dir().join("ordinary");
     write(
         &dir,
@@ -289,7 +289,7 @@ fn the_components_are_those_that_scipy_finds() {
     let Some(python) = machine::python() else {
         return;
     };
-    let home = Home::new();
+    let home = Home::aside();
     let dir = home.dir().join("scipy");
     let values = write(&dir, 14, |number| 2 + number % 5, |_, _, _| {});
     let json = fleet(&home, &dir, &["--json", "--metric=p99"])

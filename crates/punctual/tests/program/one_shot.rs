@@ -71,7 +71,9 @@ struct Machine {
 
 impl Machine {
     fn new() -> Self {
-        let machine = Self { home: Home::new() };
+        let machine = Self {
+            home: Home::aside(),
+        };
         for (path, text) in [
             ("boot/grub/grub.cfg", GRUB_CONFIG),
             ("boot/vmlinuz-6.1.0-56-amd64", "own"),

@@ -14,7 +14,7 @@ use crate::common::{Home, finish, program};
 
 #[test]
 fn what_is_wrong_is_said_before_a_host_is_asked() {
-    let home = Home::new();
+    let home = Home::aside();
     let inventory = home.dir().join("hosts.ini");
     fs::write(&inventory, "here ansible_connection=local\n").unwrap();
     let inventory = inventory.to_str().unwrap();
@@ -67,7 +67,7 @@ fn root_obeys_no_inventory_that_somebody_else_could_write() {
     if !machine::root() || !has_ansible() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let inventory = home.dir().join("hosts.ini");
     let proof = home.dir().join("proof");
     let text = format!("#!/bin/sh\ntouch {}\necho '{{}}'\n", proof.display());
@@ -117,7 +117,7 @@ fn root_obeys_no_variables_that_somebody_else_could_write() {
     if !machine::root() || !has_ansible() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let mode =
         |path: &Path, bits| fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
     let proof = home.dir().join("proof");
@@ -173,7 +173,7 @@ fn root_obeys_no_variables_that_somebody_else_could_write() {
 
 #[test]
 fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
-    let home = Home::new();
+    let home = Home::aside();
     let record = home.quick(&["--raw", "--name=first"]);
     home.quick(&["--name=second"]);
     let archive = home.dir().join("runs.tar");
@@ -191,7 +191,7 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     let names = finish(listed).fine().stdout.clone();
     assert!(names.contains(&format!("{id}/run.json\n")), "{names}");
     assert!(names.contains(&format!("{id}/samples.zst\n")), "{names}");
-    let other = Home::new();
+    let other = Home::aside();
     let imported = other.run(["runs", "import", archive, "--tag=site=north", "--json"]);
     let files = imported.fine().json()["files"].clone();
     assert_eq!(files.as_array().unwrap().len(), 2);
@@ -212,7 +212,7 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     assert_eq!((answer.code(), refused), (1, 2), "{answer:#?}");
     assert_eq!(other.list().len(), 2);
     // A store, and a run of it, are imported as they are.
-    let third = Home::new();
+    let third = Home::aside();
     third
         .run(["runs", "import", home.store().to_str().unwrap()])
         .fine();
@@ -234,7 +234,7 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     let files = fs::read_dir(&wrong).unwrap();
     tar.args(files.map(|file| name.join(file.unwrap().file_name())));
     finish(tar).fine();
-    let fifth = Home::new();
+    let fifth = Home::aside();
     for path in [&wrong, &packed] {
         fifth
             .run(["runs", "import", path.to_str().unwrap()])
@@ -245,7 +245,7 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
     let path = dir.join("run.json");
     let text = machine::read(&path).unwrap();
     fs::write(&path, text.replacen("\"id\"", "\"later\": 1, \"id\"", 1)).unwrap();
-    let fourth = Home::new();
+    let fourth = Home::aside();
     fourth
         .run(["runs", "import", dir.to_str().unwrap()])
         .error(1, &["`later`"]);
@@ -264,14 +264,14 @@ fn runs_go_from_store_to_store_in_an_archive_and_nothing_else_does() {
 
 #[test]
 fn a_run_that_cannot_be_taken_stops_no_other_and_each_is_reported() {
-    let home = Home::new();
+    let home = Home::aside();
     // The archive is sorted by id: one run before the one that is refused, and one behind it.
     let runs = ["first", "second", "third"].map(|name| home.quick(&[&format!("--name={name}")]));
     let ids = runs.map(|run| run["id"].as_str().unwrap().to_owned());
     let archive = home.dir().join("runs.tar");
     let archive = archive.to_str().unwrap();
     home.run(["runs", "pack", "-o", archive]).fine();
-    let other = Home::new();
+    let other = Home::aside();
     let second = home.runs_dir().join(&ids[1]);
     let second = second.to_str().unwrap();
     other
@@ -305,7 +305,7 @@ fn a_run_that_cannot_be_taken_stops_no_other_and_each_is_reported() {
 
 #[test]
 fn the_collection_is_written_out_and_ansible_documents_it() {
-    let home = Home::new();
+    let home = Home::aside();
     let dir = home.dir().join("collections");
     let answer = home.run(["fleet", "collection", dir.to_str().unwrap()]);
     let place = dir.join("ansible_collections/punctual/fleet");

@@ -26,7 +26,7 @@ esac
 
 #[test]
 fn a_name_is_only_a_name() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a"]) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &["a"]) else {
         return;
     };
     fleet.install(&diagnosing());

@@ -10,7 +10,7 @@ fn a_build_test_of_one_directory_is_estimated_compiles_it_alone_and_makes_no_ker
     if !can_build() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let below = tree.join("drivers/clocksource");
     fs::create_dir_all(&below).unwrap();
@@ -60,7 +60,7 @@ fn a_build_test_of_one_directory_is_estimated_compiles_it_alone_and_makes_no_ker
 
 #[test]
 fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let build = [
         "build",
@@ -119,7 +119,7 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
 
 #[test]
 fn what_the_environment_has_for_other_builds_does_not_reach_make() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let line = "kernel build linux --anyway --quiet --no-ccache --name k --json";
     let mut command = home.command(line.split(' '));
@@ -142,7 +142,7 @@ fn what_the_environment_has_for_other_builds_does_not_reach_make() {
 #[test]
 fn a_kernel_for_arm64_takes_its_cross_compiler_and_the_record_says_what_it_is_for() {
     use std::os::unix::fs::PermissionsExt as _;
-    let home = Home::new();
+    let home = Home::aside();
     tree(&home);
     let compiler = home.dir().join("bin/aarch64-linux-gnu-gcc");
     fs::create_dir(home.dir().join("bin")).unwrap();
@@ -201,7 +201,7 @@ fn a_kernel_for_arm64_takes_its_cross_compiler_and_the_record_says_what_it_is_fo
 
 #[test]
 fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let args = "kernel build linux --anyway --quiet --no-ccache --name k --package --json";
     let command = || {
@@ -245,7 +245,7 @@ fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
 
 #[test]
 fn a_source_that_takes_the_name_of_another_gets_objects_of_its_own() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let of = |text: &str| {
         fs::write(tree.join("kernel/sched.c"), text).unwrap();
@@ -279,7 +279,7 @@ fn a_source_that_takes_the_name_of_another_gets_objects_of_its_own() {
 
 #[test]
 fn a_directory_that_is_replaced_gets_objects_of_its_own_and_an_edited_one_keeps_them() {
-    let home = Home::new();
+    let home = Home::aside();
     let source = tree(&home);
     let line = format!(
         "build {} --anyway --quiet --no-ccache --name k",
@@ -313,7 +313,7 @@ fn a_directory_that_is_replaced_gets_objects_of_its_own_and_an_edited_one_keeps_
 
 #[test]
 fn a_build_that_fails_for_want_of_a_tool_is_not_the_whole_one_before() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let line = format!(
         "build {} --anyway --quiet --no-ccache --name k",
@@ -338,7 +338,7 @@ fn a_build_that_fails_for_want_of_a_tool_is_not_the_whole_one_before() {
 
 #[test]
 fn a_build_shows_its_steps_on_a_screen_and_its_key_stops_it() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let line = format!(
         "env SLOW=1 {} kernel build {} --anyway --no-ccache --name k --matrix none,rt --jobs 1",
@@ -370,7 +370,7 @@ fn a_build_shows_its_steps_on_a_screen_and_its_key_stops_it() {
 
 #[test]
 fn a_build_that_is_stopped_goes_on_and_leaves_nobody_behind() {
-    let home = Home::new();
+    let home = Home::aside();
     let tree = tree(&home);
     let args = [
         "kernel",
