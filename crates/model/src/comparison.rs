@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Interval;
@@ -15,8 +16,7 @@ use crate::requirement::RequirementResult;
 pub const COMPARISON_FORMAT: &str = "punctual.comparison/1";
 
 /// Groups of runs, and what can be said of each compared with the first.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Comparison {
     /// `punctual.comparison/1`.
     pub format: String,
@@ -50,8 +50,7 @@ impl Comparison {
 }
 
 /// What a group is, compared with the first.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct ComparisonAnswer {
     /// Name of the group.
     pub group: String,
@@ -62,8 +61,7 @@ pub struct ComparisonAnswer {
 }
 
 /// How groups were compared.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ComparisonMethod {
     /// `permutation` of runs; `earlier` where earlier runs say how much runs vary; `welch` of published means.
     pub test: String,
@@ -98,8 +96,7 @@ pub struct ComparisonMethod {
 }
 
 /// One group of runs.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ComparedGroup {
     /// Its name.
     pub name: String,
@@ -117,8 +114,7 @@ pub struct ComparedGroup {
 }
 
 /// The samples of one run. Intervals cover what that run did, not what another boot would do.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Distribution {
     /// Number of samples.
     pub samples: u64,
@@ -133,8 +129,7 @@ pub struct Distribution {
 }
 
 /// A mean in a table that somebody published.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct PublishedMean {
     /// Number of runs.
     pub runs: u64,
@@ -147,8 +142,7 @@ pub struct PublishedMean {
 }
 
 /// One run that was compared.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ComparedRun {
     /// Identity of the run.
     pub id: String,
@@ -170,8 +164,7 @@ pub struct ComparedRun {
 }
 
 /// One run that was not compared.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct RefusedRun {
     /// Identity of the run, or the name of its file.
     pub id: String,
@@ -183,8 +176,7 @@ pub struct RefusedRun {
 }
 
 /// How one figure of two groups compares.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ComparedFigure {
     /// The figure: `p99`, `max`, `gflops[n=4000]`.
     pub figure: String,
@@ -246,8 +238,7 @@ pub struct ComparedFigure {
 }
 
 /// Why there is no verdict.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Withheld {
     /// What stands in the way.
     pub reason: WithheldReason,
@@ -256,8 +247,9 @@ pub struct Withheld {
 }
 
 /// What stands in the way of a verdict.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum WithheldReason {
     /// Runs of unequal length, and a figure that depends on it.
@@ -273,8 +265,7 @@ pub enum WithheldReason {
 }
 
 /// One figure of one group.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct GroupFigure {
     /// Name of the group.
     pub group: String,
@@ -296,8 +287,7 @@ pub struct GroupFigure {
 }
 
 /// A ratio or a difference.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Effect {
     /// The estimate.
     pub estimate: f64,
@@ -306,8 +296,7 @@ pub struct Effect {
 }
 
 /// What a run is drawn again from.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalLevel {
     /// Blocks of the samples that every run recorded.
@@ -317,8 +306,7 @@ pub enum IntervalLevel {
 }
 
 /// How values are compared.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonScale {
     /// By their logarithms, where all are above 0: effects are ratios.
@@ -328,8 +316,7 @@ pub enum ComparisonScale {
 }
 
 /// What follows from a comparison.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
     /// There is an effect, in the good direction.
@@ -349,8 +336,7 @@ pub enum ComparisonVerdict {
 }
 
 /// A requirement on one group.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct GroupRequirement {
     /// Name of the group.
     pub group: String,

@@ -3,6 +3,7 @@
 
 //! What on a machine hurts determinism: the rules, and what each of them found.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -13,8 +14,7 @@ use crate::host::HostFacts;
 pub const DIAGNOSIS_FORMAT: &str = "punctual.diagnosis/1";
 
 /// What the rules say of a machine.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// `punctual.diagnosis/1`.
     pub format: String,
@@ -44,8 +44,7 @@ impl Diagnosis {
 pub const PROCESS_DIAGNOSIS_FORMAT: &str = "punctual.process-diagnosis/1";
 
 /// What the rules say of running processes.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ProcessDiagnosis {
     /// `punctual.process-diagnosis/1`.
     pub format: String,
@@ -56,8 +55,7 @@ pub struct ProcessDiagnosis {
 }
 
 /// A process, and one verdict a rule.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct JudgedProcess {
     /// Its number.
     pub pid: u32,
@@ -70,8 +68,7 @@ pub struct JudgedProcess {
 }
 
 /// A thread of a process that is judged.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct JudgedThread {
     /// Its number.
     pub tid: u32,
@@ -86,8 +83,7 @@ pub struct JudgedThread {
 }
 
 /// How the judged CPUs were chosen.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuChoice {
     /// They were asked for.
@@ -99,8 +95,7 @@ pub enum CpuChoice {
 }
 
 /// What a rule says of the machine.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Verdict {
     /// The rule.
     pub rule: Rule,
@@ -116,8 +111,7 @@ pub struct Verdict {
 }
 
 /// What `punctual tune` can do about a finding on a machine.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct TuneAdvice {
     /// The setting, as `--set` takes it: `vm.swappiness=10`. Null where it is unavailable here.
     pub setting: Option<String>,
@@ -128,8 +122,7 @@ pub struct TuneAdvice {
 }
 
 /// The outcome of a rule.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOutcome {
     /// What the rule looks for is there.
@@ -143,8 +136,7 @@ pub enum RuleOutcome {
 }
 
 /// A file and its value, or why it has none.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Evidence {
     /// The file.
     pub path: String,
@@ -155,8 +147,7 @@ pub struct Evidence {
 }
 
 /// One thing that hurts determinism.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Rule {
     /// Stable name, such as `governor`.
     pub id: String,
@@ -177,8 +168,9 @@ pub struct Rule {
 }
 
 /// What a finding can cost a real-time thread.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Nothing by itself: it limits what is available or visible.
@@ -206,8 +198,7 @@ impl Severity {
 }
 
 /// Who can fix a finding.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fixer {
     /// A setting of the running kernel, which `punctual tune` changes and takes back.

@@ -5,6 +5,7 @@
 //!
 //! The same events feed the live view and the store, so that a live view is a replayed view.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
@@ -13,8 +14,7 @@ use crate::run::{Ended, PrecisionState, ThresholdHit};
 use crate::units::Nanos;
 
 /// Something that a run has to say.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The measuring threads run.
@@ -38,8 +38,7 @@ pub enum Event {
 }
 
 /// How far a run is, and its figures up to now.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Progress {
     /// Time since the start.
     pub t_ns: Nanos,
@@ -80,8 +79,7 @@ impl Progress {
 }
 
 /// One thread's figures up to now.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SeriesProgress {
     /// Number of the thread, from 0.
     pub thread: u32,
@@ -119,8 +117,7 @@ pub struct SeriesProgress {
 
 /// Samples of one step of a coarse histogram. Steps end below 4, 5, 6 and 7 times a power of two;
 /// those without samples are left out.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct LatencyStep {
     /// The highest latency of the step.
     pub to_ns: u64,
@@ -129,8 +126,7 @@ pub struct LatencyStep {
 }
 
 /// What a load has done up to now.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct LoadProgress {
     /// The load as it was asked for.
     pub load: String,
@@ -145,8 +141,7 @@ pub struct LoadProgress {
 }
 
 /// Figures of a moving window.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct WindowFigures {
     /// Samples in the window.
     pub count: u64,

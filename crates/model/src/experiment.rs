@@ -3,6 +3,7 @@
 
 //! What the runs of an experiment say.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, ComparisonScale};
@@ -13,8 +14,7 @@ use crate::figure::Interval;
 pub const EXPERIMENT_RESULTS_FORMAT: &str = "punctual.experiment-results/1";
 
 /// The results of an experiment, as far as it got.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ExperimentResults {
     /// `punctual.experiment-results/1`.
     pub format: String,
@@ -59,8 +59,7 @@ pub struct LookRule {
 }
 
 /// A factor.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct ExperimentFactor {
     /// Its name.
     pub name: String,
@@ -69,8 +68,7 @@ pub struct ExperimentFactor {
 }
 
 /// A cell.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct ExperimentCell {
     /// Its name, as groups of comparisons have it.
     pub name: String,
@@ -79,8 +77,7 @@ pub struct ExperimentCell {
 }
 
 /// What one measurement of the cells says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MeasurementResults {
     /// Its name.
     pub measurement: String,
@@ -92,8 +89,7 @@ pub struct MeasurementResults {
 }
 
 /// The effect of a level, or of two together, over all cells.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct FactorEffect {
     /// The figure.
     pub figure: String,
@@ -123,8 +119,7 @@ pub struct FactorEffect {
 }
 
 /// A level in place of the first one.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct LevelChange {
     /// Name of the factor.
     pub factor: String,
@@ -135,8 +130,7 @@ pub struct LevelChange {
 }
 
 /// A cell among those to choose from.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ParetoCell {
     /// Its name.
     pub cell: String,
@@ -148,8 +142,7 @@ pub struct ParetoCell {
 }
 
 /// One figure of a cell.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ParetoValue {
     /// The measurement.
     pub measurement: String,
@@ -164,8 +157,7 @@ pub struct ParetoValue {
 }
 
 /// Looks at an experiment while it went on, under a rule that stops it.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SequentialState {
     /// Probability of a false verdict over all looks and comparisons.
     pub alpha: f64,
@@ -179,8 +171,7 @@ pub struct SequentialState {
 }
 
 /// What the looks found of one comparison.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SequentialComparison {
     /// The measurement.
     pub measurement: String,

@@ -4,6 +4,7 @@
 //! What the tail of a run's samples may hold beyond the largest: advice, never a bound. The statistics
 //! are those of the crate `punctual-stats`, module `tail`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Interval;
@@ -13,8 +14,7 @@ use crate::units::Nanos;
 pub const EXTRAPOLATION_FORMAT: &str = "punctual.extrapolation/1";
 
 /// An extrapolation from the samples of one run, by every method, or why there is none.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Extrapolation {
     /// `punctual.extrapolation/1`.
     pub format: String,
@@ -44,8 +44,7 @@ pub struct Extrapolation {
 }
 
 /// What one method says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TailEstimate {
     /// How the tail was fitted.
     pub method: TailMethod,
@@ -56,8 +55,7 @@ pub struct TailEstimate {
 }
 
 /// How a tail is fitted.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TailMethod {
     /// The generalised extreme value distribution of the largest samples of blocks.
@@ -67,8 +65,7 @@ pub enum TailMethod {
 }
 
 /// A level, and what it rests on.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TailLevel {
     /// The time that is passed once on average within the horizon.
     pub level_ns: f64,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -13,8 +14,7 @@ use crate::policy::Policy;
 use crate::units::Nanos;
 
 /// An interval estimate.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -28,8 +28,7 @@ pub struct Interval {
 ///
 /// What every instrument has is typed; what one alone has is in `options`, in the words of its
 /// command line.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Setup {
     /// CPUs that are measured.
     pub cpus: CpuSet,
@@ -52,8 +51,7 @@ pub struct Setup {
 }
 
 /// One result with its unit, its number of observations, and its interval where it is an estimate.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Figure {
     /// What it is, in words that stay: `gflops`, `memcpy`, `misses_per_second`.
     pub name: String,
@@ -85,8 +83,7 @@ pub struct Figure {
 }
 
 /// Which direction of a figure is good.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less is better: latencies, misses.
@@ -120,8 +117,7 @@ impl Figure {
 }
 
 /// What the pattern of a run shows: a cause that can be named, or something that is missing here.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Finding {
     /// Stable name, such as `rt-throttling`.
     pub id: String,
@@ -132,8 +128,7 @@ pub struct Finding {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// Read or counted.
@@ -175,8 +170,7 @@ impl Finding {
 }
 
 /// What a load did during a run.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct LoadRecord {
     /// The load as given.
     pub load: String,

@@ -3,14 +3,14 @@
 
 //! Facts about a machine and its kernel.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
 use crate::tune::TuningInEffect;
 
 /// What is known of the machine that a run was done on. Unknown is null.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct HostFacts {
     /// Name of the machine.
     pub hostname: Option<String>,
@@ -65,8 +65,7 @@ pub struct HostFacts {
 }
 
 /// CPUs that the kernel calls equally fast.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct CpuCapacity {
     /// Their capacity; that of the fastest CPU is 1024.
     pub capacity: u32,

@@ -3,6 +3,7 @@
 
 //! Machines compared with each other. The statistics are those of the crate `punctual-stats`, module `fleet`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{ComparisonScale, RefusedRun, Withheld};
@@ -13,8 +14,7 @@ use crate::history::HistoryDirection;
 pub const MACHINES_FORMAT: &str = "punctual.machines/1";
 
 /// Machines by hardware, kernel and way of measuring, and those that are not like the others.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Machines {
     /// `punctual.machines/1`.
     pub format: String,
@@ -34,8 +34,7 @@ pub struct Machines {
 }
 
 /// How machines were compared.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesMethod {
     /// Probability of any wrong outlier in all groups and figures together.
     pub level: f64,
@@ -48,8 +47,7 @@ pub struct MachinesMethod {
 }
 
 /// Machines of one hardware and kernel, measured in one way.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesGroup {
     /// What tells it from the other groups, or the kernel where there is one.
     pub name: String,
@@ -65,8 +63,7 @@ pub struct MachinesGroup {
 }
 
 /// One machine of a group.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ComparedMachine {
     /// Its hostname.
     pub name: String,
@@ -75,8 +72,7 @@ pub struct ComparedMachine {
 }
 
 /// One figure of all machines of a group.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesFigure {
     /// The figure.
     pub figure: String,
@@ -108,8 +104,7 @@ pub struct MachinesFigure {
 }
 
 /// A deviation with its interval.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesDeviation {
     /// The deviation.
     pub estimate: f64,
@@ -118,8 +113,7 @@ pub struct MachinesDeviation {
 }
 
 /// A figure of one machine.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesValue {
     /// Number of the machine in its group, from 0.
     pub machine: u64,
@@ -136,8 +130,7 @@ pub struct MachinesValue {
 }
 
 /// A machine that is not like the others.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesOutlier {
     /// Its hostname.
     pub machine: String,
@@ -149,8 +142,7 @@ pub struct MachinesOutlier {
 }
 
 /// A figure in which a machine is an outlier.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MachinesOutlierFigure {
     /// The figure.
     pub figure: String,

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Nanos, ParseNanosError};
@@ -14,10 +15,9 @@ use crate::units::{Nanos, ParseNanosError};
 ///
 /// Written as rtla does: `f:80`, `r:10`, `o`, `o:-5` (nice), `b`, `i`, `d:500us:1ms`, and `e` for `SCHED_EXT`. Read are also the kernel's
 /// names, `fifo:80` or `SCHED_FIFO:80`, and a bare priority as cyclictest's `-p 80`, which is FIFO.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[schemars(with = "String")]
 pub enum Policy {
     /// `SCHED_OTHER`.
     Other {

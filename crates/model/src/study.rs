@@ -3,6 +3,7 @@
 
 //! Published experiments: what they are, and their results here compared with what was published.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::assessment::RealTimeClass;
@@ -17,8 +18,7 @@ use crate::kernel_source::RtStep;
 pub const STUDY_REPORT_FORMAT: &str = "punctual.study-report/1";
 
 /// One or several studies as they were carried out here.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyReport {
     /// `punctual.study-report/1`.
     pub format: String,
@@ -27,8 +27,7 @@ pub struct StudyReport {
 }
 
 /// A study as it is published.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyFacts {
     /// Name, as on the command line.
     pub name: String,
@@ -58,8 +57,7 @@ pub struct StudyFacts {
 }
 
 /// A result of a published work, and where it is measured here.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct StudyPaperRow {
     /// The result, in words.
     pub text: String,
@@ -70,8 +68,7 @@ pub struct StudyPaperRow {
 }
 
 /// Where a result of a published work is measured.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StudyPlace {
     /// It was measured: the store has it.
@@ -85,8 +82,7 @@ pub enum StudyPlace {
 }
 
 /// A published table.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct PublishedTable {
     /// What it shows.
     pub title: String,
@@ -112,8 +108,7 @@ pub enum PublishedClaim {
 }
 
 /// A step of the published work.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyStep {
     /// What the authors did.
     pub text: String,
@@ -122,8 +117,7 @@ pub struct StudyStep {
 }
 
 /// One study as it was carried out here.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyResult {
     /// What was published.
     pub study: StudyFacts,
@@ -143,8 +137,7 @@ pub struct StudyResult {
 }
 
 /// One experiment of a study.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyPart {
     /// Its name.
     pub name: String,
@@ -176,8 +169,7 @@ pub struct StudyPart {
 }
 
 /// A kernel that a study compares.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyKernel {
     /// The level of the factor.
     pub level: String,
@@ -190,8 +182,7 @@ pub struct StudyKernel {
 }
 
 /// A solver that a study compares.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct StudySolver {
     /// The level of the factor.
     pub level: String,
@@ -204,8 +195,7 @@ pub struct StudySolver {
 }
 
 /// Something that was left out.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct StudySkipped {
     /// What.
     pub what: String,
@@ -214,8 +204,7 @@ pub struct StudySkipped {
 }
 
 /// What the runs say to a question.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyAnswer {
     /// The question.
     pub question: String,
@@ -248,8 +237,7 @@ pub struct StudyAnswer {
 }
 
 /// The answer to "do the cells differ at all?" by one figure.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyJoint {
     /// The figure.
     pub figure: String,
@@ -262,8 +250,7 @@ pub struct StudyJoint {
 }
 
 /// One figure of one cell.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyRow {
     /// The cell, or the part of its name that differs from the base's.
     pub cell: String,
@@ -319,8 +306,7 @@ pub struct StudyRow {
 }
 
 /// Whether an effect has the direction that was published.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StudyDirection {
     /// An effect of the published direction.
@@ -336,8 +322,7 @@ pub enum StudyDirection {
 }
 
 /// A finding of the runs of a cell.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyFinding {
     /// The cell.
     pub cell: String,
@@ -352,8 +337,7 @@ pub struct StudyFinding {
 }
 
 /// Curves of one figure in one picture.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyCurves {
     /// The figure.
     pub figure: String,
@@ -372,8 +356,7 @@ pub struct StudyCurves {
 }
 
 /// One curve.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyCurve {
     /// Its name.
     pub name: String,
@@ -384,8 +367,7 @@ pub struct StudyCurve {
 }
 
 /// One point of a curve.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyPoint {
     /// Its place.
     pub x: f64,
@@ -398,8 +380,7 @@ pub struct StudyPoint {
 }
 
 /// A stretch of a distribution.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyPicture {
     /// The cell.
     pub cell: String,
@@ -412,8 +393,7 @@ pub struct StudyPicture {
 }
 
 /// A bin.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StudyBin {
     /// Lower end.
     pub from_ns: u64,

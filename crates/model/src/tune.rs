@@ -11,6 +11,7 @@ mod trial;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, WantedArgument};
@@ -32,8 +33,9 @@ pub use trial::{
 pub const KNOB_LIST_FORMAT: &str = "punctual.knobs/1";
 
 /// What a knob turns.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Target {
     /// A file of the kernel.
@@ -86,8 +88,9 @@ impl fmt::Display for Target {
 }
 
 /// A thread, told from a later one that got the same number.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 pub struct ThreadId {
     /// Its number.
     pub tid: i32,
@@ -104,8 +107,7 @@ impl fmt::Display for ThreadId {
 }
 
 /// How completely a setting can be taken back.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reversibility {
     /// Writing the old value brings the old state back.
@@ -117,8 +119,7 @@ pub enum Reversibility {
 }
 
 /// One setting as it was found.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct KnobReading {
     /// The knob, such as `vm.swappiness`.
     pub knob: String,
@@ -152,8 +153,7 @@ pub(crate) fn full_name(knob: &str, instance: Option<&str>) -> String {
 }
 
 /// Whether a setting can be written, as far as can be known without writing it.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Writable {
     /// It was opened for writing.
@@ -168,8 +168,7 @@ pub enum Writable {
 }
 
 /// All known settings of a machine.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct KnobList {
     /// [`KNOB_LIST_FORMAT`].
     pub format: String,

@@ -97,16 +97,16 @@ impl Source {
             Some(kib) => [kib; 2],
             None => [usual, OWN_BUFFER_KIB.min(usual)],
         };
-        // Another instance has the tracer already, and this one gets what it writes.
-        let tracer = timerlat.then_some("timerlat");
-        let all = Reader::with_tracer(&tracefs, &name, tracer, &cpus, all_kib)?;
-        let watched = format!("{name}+watched");
-        let own = Reader::new(&tracefs, &watched, &cpus, own_kib)?;
-        let of_stacks = format!("{name}+stacks");
+        let (watched, of_stacks) = (format!("{name}+watched"), format!("{name}+stacks"));
         let group = event_group(&name);
+        // Before the first of them is made: a kill may come at any moment.
         let names = [name.as_str(), &watched, &of_stacks];
         let guard = tracefs.guard(&names, probe.map(|_| group.as_str()));
         let guard = guard.map_err(MeasureError::Spawn)?;
+        // Another instance has the tracer already, and this one gets what it writes.
+        let tracer = timerlat.then_some("timerlat");
+        let all = Reader::with_tracer(&tracefs, &name, tracer, &cpus, all_kib)?;
+        let own = Reader::new(&tracefs, &watched, &cpus, own_kib)?;
         let calls = habits::calls();
         let stacks = StackReader::new(&tracefs, (&of_stacks, own_kib), &cpus, taken, &calls)?;
         let probe = match probe {

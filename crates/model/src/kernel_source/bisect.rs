@@ -3,6 +3,7 @@
 
 //! Bisections.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rebase::ConflictingCommit;
@@ -11,8 +12,7 @@ use super::rebase::ConflictingCommit;
 pub const KERNEL_BISECT_FORMAT: &str = "punctual.kernel-bisect/1";
 
 /// What a bisection found.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct BisectReport {
     /// [`KERNEL_BISECT_FORMAT`].
     pub format: String,
@@ -37,8 +37,7 @@ pub struct BisectReport {
 }
 
 /// One judgement.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct BisectStep {
     /// The commit.
     pub commit: ConflictingCommit,
@@ -51,8 +50,7 @@ pub struct BisectStep {
 }
 
 /// What an oracle says of a commit.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BisectVerdict {
     /// As the good one.

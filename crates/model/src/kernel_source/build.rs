@@ -3,6 +3,7 @@
 
 //! Builds of kernels.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config::{KernelModel, UnmetOption};
@@ -11,8 +12,7 @@ use super::config::{KernelModel, UnmetOption};
 pub const KERNEL_BUILD_FORMAT: &str = "punctual.kernel-build/1";
 
 /// What was built.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct BuildReport {
     /// [`KERNEL_BUILD_FORMAT`].
     pub format: String,
@@ -21,8 +21,7 @@ pub struct BuildReport {
 }
 
 /// One build.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct BuiltKernel {
     /// Its name here.
     pub name: String,
@@ -91,8 +90,7 @@ impl BuiltKernel {
 }
 
 /// How a build ended.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuildEnd {
     /// All is built.

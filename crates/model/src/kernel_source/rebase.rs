@@ -3,14 +3,14 @@
 
 //! A vendor's branch on top of a real-time branch.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Value of `format` in a [`RebaseReport`].
 pub const KERNEL_REBASE_FORMAT: &str = "punctual.kernel-rebase/1";
 
 /// How far a rebase is.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct RebaseReport {
     /// [`KERNEL_REBASE_FORMAT`].
     pub format: String,
@@ -41,8 +41,7 @@ pub struct RebaseReport {
 }
 
 /// How far a rebase is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RebaseState {
     /// All commits are on the new branch.
@@ -54,8 +53,7 @@ pub enum RebaseState {
 }
 
 /// A commit.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct ConflictingCommit {
     /// Its id.
     pub id: String,
@@ -64,8 +62,7 @@ pub struct ConflictingCommit {
 }
 
 /// A file in conflict.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct RebaseConflict {
     /// The file.
     pub file: String,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -15,8 +16,7 @@ use crate::latency_test::LatencyTest;
 pub const KERNEL_RT_FORMAT: &str = "punctual.kernel-rt/1";
 
 /// What `kernel rt` has done, and found.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct RtFlow {
     /// [`KERNEL_RT_FORMAT`].
     pub format: String,
@@ -38,8 +38,7 @@ pub struct RtFlow {
 }
 
 /// One step that is done.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct RtStep {
     /// Which.
     pub step: RtStepKind,
@@ -52,8 +51,9 @@ pub struct RtStep {
 }
 
 /// The steps, in their order.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtStepKind {
     /// The source is fetched.

@@ -3,6 +3,7 @@
 
 //! What was seen when a task set ran, next to what analysis had shown of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TasksCheck;
@@ -10,8 +11,7 @@ use crate::choices;
 use crate::units::Nanos;
 
 /// A set, and what analysis shows of it before it runs.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TasksPlan {
     /// What analysis shows, with the set.
     pub check: TasksCheck,
@@ -22,8 +22,7 @@ pub struct TasksPlan {
 
 /// A stretch of time in which a job has a CPU, in the schedule that begins with the release of everything: of execution times and
 /// overheads as the set says them, without blocking.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct CriticalSlice {
     /// Number of the task in the set.
     pub task: usize,
@@ -38,8 +37,7 @@ pub struct CriticalSlice {
 }
 
 /// A task set that ran. `check` is analysis and nothing else, as `critical` is; all other fields were seen in the run and nowhere else.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TasksRun {
     /// What analysis had shown before, with the set.
     pub check: TasksCheck,
@@ -74,8 +72,7 @@ impl TasksRun {
 }
 
 /// What was seen of a task.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TaskSeen {
     /// Its name.
     pub name: String,
@@ -108,8 +105,9 @@ pub struct TaskSeen {
 }
 
 /// What analysis takes for granted, and a run can contradict.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
     /// No job executes longer than the set says.
@@ -133,8 +131,7 @@ choices!(Assumption {
 });
 
 /// How often an assumption broke.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct BrokeCount {
     /// The assumption.
     pub assumption: Assumption,
@@ -145,8 +142,7 @@ pub struct BrokeCount {
 }
 
 /// By how much an assumption broke in one job.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Broke {
     /// The assumption.
     pub assumption: Assumption,
@@ -157,8 +153,7 @@ pub struct Broke {
 }
 
 /// A job whose response was longer than the bound, with the evidence of the run itself.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct JobAboveBound {
     /// Number of the job, from 0.
     pub job: u64,
@@ -179,8 +174,7 @@ pub struct JobAboveBound {
 }
 
 /// The worst response of a run, with the jobs that ran within it.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct WorstWindow {
     /// Number of the task in the set.
     pub task: usize,
@@ -193,8 +187,7 @@ pub struct WorstWindow {
 }
 
 /// A job within that window.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct WindowJob {
     /// Number of the task in the set.
     pub task: usize,

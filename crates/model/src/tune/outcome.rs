@@ -3,6 +3,7 @@
 
 //! What became of a plan, and of taking it back.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Hold, Target, full_name};
@@ -11,8 +12,7 @@ use super::{Hold, Target, full_name};
 pub const TUNING_FORMAT: &str = "punctual.tuning/1";
 
 /// What was done to the machine, setting by setting.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct TuningReport {
     /// [`TUNING_FORMAT`].
     pub format: String,
@@ -31,8 +31,7 @@ pub struct TuningReport {
 }
 
 /// What a [`TuningReport`] is about.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TuningAction {
     /// Settings were changed.
@@ -44,8 +43,7 @@ pub enum TuningAction {
 }
 
 /// A session of changes that a journal knows.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct KeptSession {
     /// Its id.
     pub id: String,
@@ -64,8 +62,7 @@ pub struct KeptSession {
 }
 
 /// The changes that are in effect, in short.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct TuningInEffect {
     /// Name of the profile.
     pub profile: String,
@@ -82,8 +79,7 @@ pub struct TuningInEffect {
 }
 
 /// A setting that was changed.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct TunedSetting {
     /// The knob with its instance: `irq.affinity@24`.
     pub knob: String,
@@ -130,8 +126,7 @@ impl TuningInEffect {
 }
 
 /// What became of one setting.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct StepReport {
     /// The knob.
     pub knob: String,
@@ -164,8 +159,7 @@ impl StepReport {
 }
 
 /// What became of a write.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum StepOutcome {
     /// It reads back as wanted.
@@ -224,8 +218,7 @@ impl StepOutcome {
 }
 
 /// What became of taking a change back.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Undone {
     /// The old value was written and reads back.
