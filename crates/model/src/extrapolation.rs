@@ -22,6 +22,9 @@ pub struct Extrapolation {
     pub run: String,
     /// Whether every check of the run passed.
     pub valid: bool,
+    /// Whether its times are instruction counts, and no latencies. Absent where they are latencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_time: bool,
     /// Always true: a level is advice about more of what the run saw, and no bound. What did not happen
     /// during the run is not in it.
     pub advisory: bool,

@@ -29,6 +29,7 @@ pub fn extrapolation(
         format: EXTRAPOLATION_FORMAT.to_owned(),
         run: run.id.clone(),
         valid: run.is_valid(),
+        virtual_time: run.is_virtual(),
         advisory: true,
         samples: samples.len() as u64,
         duration_ns: duration,

@@ -526,7 +526,11 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
         let of: Vec<String> = of
             .map(|row| {
                 let deadline = row.figure.trim_start_matches("missed:");
-                let class = row.class.map_or("none", crate::claims::class);
+                let class = match row.class {
+                    Some(class) => crate::claims::class(class),
+                    None if row.runs == 0 => "no valid run",
+                    None => "none",
+                };
                 format!("{class} at {deadline}")
             })
             .collect();

@@ -85,7 +85,7 @@ pub(crate) fn has_one_cell(store: &Store, name: &str) -> Result<bool, CliError> 
 fn failed(err: CompareError, name: &str) -> CliError {
     let hint = match &err {
         CompareError::Groups => format!(
-            "an experiment with one cell has nothing to compare: `punctual report {name}` shows \
+            "an experiment with one cell has nothing to compare: `punctual report {name} -o runs.html` shows \
              its runs, and `punctual compare` compares any groups"
         ),
         CompareError::NoFigure { .. } => format!(

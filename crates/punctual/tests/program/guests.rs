@@ -301,7 +301,7 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
     ];
     let answer = run(
         &home,
-        &[&args[..], &["--load=fork", "--name=here", "-q"]].concat(),
+        &[&args[..], &["--load=fork", "--name=here", "--raw", "-q"]].concat(),
     );
     let text = &answer.fine().stdout;
     assert!(text.starts_with("VIRTUAL TIME: "), "{text}");
@@ -310,6 +310,12 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
     assert!(
         text.contains("instruction counts, 8 ns each, no latency of any hardware"),
         "{text}"
+    );
+    let extrapolated = home.run(["runs", "extrapolate", "here"]);
+    let said = &extrapolated.fine().stdout;
+    assert!(
+        said.starts_with("VIRTUAL TIME: ") && said.contains("virtual µs"),
+        "{said}"
     );
     let record = home.run(["runs", "show", "here", "--json"]).json();
     assert_valid(&schema("run.schema.json"), &record);

@@ -212,6 +212,9 @@ fn a_file_that_is_no_kernel_says_what_it_is() {
             bench.run(&format!("{verb} {name}")).error(1, &[part]);
         }
     }
+    bench
+        .run("config check empty")
+        .error(1, &["it sets no option"]);
     let said = bench.run("config check cut");
     said.error(1, &["it is a kernel image (bzImage), not a configuration"])
         .hinted();

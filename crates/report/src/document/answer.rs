@@ -291,7 +291,14 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
     for (count, what) in [
         (total.lost, "lost"),
         (total.clamped, "clamped"),
-        (total.overruns, "overruns"),
+        (
+            total.overruns,
+            if total.overruns == Some(1) {
+                "overrun"
+            } else {
+                "overruns"
+            },
+        ),
         (total.warm_up_samples, "warm-up samples (in no figure)"),
     ] {
         counts.extend(count.map(|n| format!("{n} {what}")));

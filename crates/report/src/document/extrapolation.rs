@@ -6,6 +6,7 @@
 use punctual_model::{Extrapolation, TailEstimate, TailMethod};
 use punctual_stats::float;
 
+use super::guest::HEADING;
 use super::named::capital;
 use super::parts::{Block, Document, Table};
 use super::verdicts::p_value;
@@ -14,8 +15,9 @@ use crate::number::{digits, percent, span};
 impl Document {
     /// Says what may lie beyond the largest sample of a run, or why that is not said.
     pub fn of_extrapolation(of: &Extrapolation) -> Self {
+        let unit = unit(of);
         let largest = of.max_ns.map_or_else(String::new, |ns| {
-            format!(", the largest {} µs", digits(float(ns) / 1e3))
+            format!(", the largest {} {unit}", digits(float(ns) / 1e3))
         });
         let run = format!(
             "{}, {} samples in {}{largest}",
@@ -40,6 +42,9 @@ impl Document {
         });
         blocks.extend(refused);
         let mut document = Self::of("Extrapolation", blocks);
+        if of.virtual_time {
+            document.caveats.push(HEADING.to_owned());
+        }
         if !of.valid {
             document.caveats.push(
                 "INVALID: a check of this run did not pass; what it measured is not what was asked for"
@@ -50,6 +55,13 @@ impl Document {
     }
 }
 
+const fn unit(of: &Extrapolation) -> &'static str {
+    match of.virtual_time {
+        true => "virtual µs",
+        false => "µs",
+    }
+}
+
 fn estimates(of: &Extrapolation) -> Option<Table> {
     let methods = of.methods.iter();
     let known: Vec<_> = methods.filter_map(|of| Some((of, of.estimate?))).collect();
@@ -57,8 +69,10 @@ fn estimates(of: &Extrapolation) -> Option<Table> {
     let confidence = percent(first.interval_ns.confidence);
     let mut table = Table::of(
         format!("Levels with their {confidence} interval"),
-        "<Method|Level µs|Low|..High|Shape|?Extremes|p fit|?p trend|?p halves|\
-         ?p independence|?p rate",
+        &format!(
+            "<Method|Level {}|Low|..High|Shape|?Extremes|p fit|?p trend|?p halves|?p independence|?p rate",
+            unit(of)
+        ),
     );
     for (of, level) in &known {
         let ends = level.interval_ns;

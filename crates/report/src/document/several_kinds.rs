@@ -19,7 +19,7 @@ use crate::number::quantity_of;
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
     let mut blocks = Vec::new();
     for run in runs {
-        blocks.push(kinds(ids, run, runs.len() > 1));
+        blocks.extend(kinds(ids, run, runs.len() > 1));
     }
     blocks.extend(distribution(ids, runs));
     blocks.extend(series::threads(runs).map(Block::Table));
@@ -85,8 +85,8 @@ fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
     })
 }
 
-/// Median, 99th percentile and largest sample of each kind.
-fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
+/// Median, 99th percentile and largest sample of each kind. Nothing where only those of each thread are known.
+fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Option<Block> {
     let names = contexts(run);
     let quantity = quantity_of(run.record());
     let unit = micros_of(&[*run]);
@@ -123,6 +123,9 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
         }
         cells.push(cell(of.max_ns.map(|ns| ns as f64)));
         table.rows.push(cells);
+    }
+    if table.rows.is_empty() {
+        return None;
     }
     table.notes.push(
         "Low, high: 95 % interval. -: the samples allow no quantile with an interval; what threads have is in the table of threads.".to_owned(),
@@ -163,7 +166,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
             .collect(),
         marks: Vec::new(),
     };
-    Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))
+    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table)))
 }
 
 /// Every kind of every run as a distribution; those of threads are switched off at first.

@@ -36,17 +36,21 @@ pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
+fn counted(n: u64, of: &str) -> String {
+    format!("{n} {of}{}", if n == 1 { "" } else { "s" })
+}
+
 fn text(experiment: &Experiment, plan: &Plan, cost: &Cost, runs: bool) -> String {
     let mut lines = vec![format!(
-        "Experiment `{}`: {} cells, {} blocks{}, {} runs, {}; seed {}",
+        "Experiment `{}`: {}, {}{}, {}, {}; seed {}",
         plan.name,
-        plan.cells.len(),
-        plan.blocks,
+        counted(plan.cells.len() as u64, "cell"),
+        counted(u64::from(plan.blocks), "block"),
         match plan.warm_up_blocks {
             0 => String::new(),
             n => format!(" after {n} of warm-up"),
         },
-        cost.runs,
+        counted(cost.runs, "run"),
         cost.time(),
         plan.seed
     )];

@@ -171,6 +171,9 @@ fn check(
     json: bool,
 ) -> Result<Exit, CliError> {
     let values = kernel_store::configuration(stock, word)?;
+    if values.is_empty() {
+        return Err(CliError::failed_to(format!("check {word}")).because("it sets no option"));
+    }
     // Where a captured machine has the configuration of its kernel.
     let place = "/boot/config-checked";
     let files = BTreeMap::from([(place.to_owned(), Ok(values.to_text()))]);

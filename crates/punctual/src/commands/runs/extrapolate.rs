@@ -23,9 +23,12 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
     let run = find(&Store::open_existing(home)?, &args.run)?;
     let failed = || CliError::failed_to(format!("extrapolate from run {}", run.record().id));
     if !run.has_samples() {
-        return Err(failed()
-            .because("its samples are not stored, only their histogram and figures")
-            .hint("`punctual measure --raw` stores every sample"));
+        let err = failed().because("its samples are not stored, only their histogram and figures");
+        return Err(match run.record().origin {
+            // What another program did not write down is in no file.
+            Some(_) => err,
+            None => err.hint("`punctual measure --raw` stores every sample"),
+        });
     }
     let count = run.record().total.count;
     if count > MOST_SAMPLES {
@@ -41,7 +44,12 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         args.confidence.0,
         args.seed,
     );
-    let found = found.ok_or_else(|| failed().because("it has no samples, or no duration"))?;
+    let found = found.ok_or_else(|| match samples.is_empty() {
+        true => failed().because("it has no samples"),
+        false => {
+            failed().because("its record does not say how long it was, so its samples have no rate")
+        }
+    })?;
     output::show(&found, args.json, Document::of_extrapolation)?;
     Ok(Exit::Fine)
 }

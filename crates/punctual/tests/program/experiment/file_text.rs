@@ -135,7 +135,7 @@ fn parameters_are_filled_in_where_the_file_names_them() {
         home.run(args.concat())
     };
     let said = |answer: Answer| answer.fine().stdout.clone();
-    assert!(said(plan(&[])).contains("6 cells, 1 blocks"));
+    assert!(said(plan(&[])).contains("6 cells, 1 block"));
     let given = said(plan(&["--parameter", "blocks=4", "--parameter=samples=7"]));
     assert!(
         given.contains("6 cells, 4 blocks") && given.contains("--samples=7"),

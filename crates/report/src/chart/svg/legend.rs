@@ -54,6 +54,7 @@ pub(super) fn legend(out: &mut String, drawn: &[&Series], all: usize, bottom: &m
     if hidden > 0 {
         let drawn = drawn.len().saturating_sub(LEGEND);
         let words = match drawn {
+            0 if hidden == 1 => "1 more series is not drawn".to_owned(),
             0 => format!("{hidden} more series are not drawn"),
             n => format!("{} more drawn, {} not drawn", n, hidden - n),
         };

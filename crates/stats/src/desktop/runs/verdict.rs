@@ -87,7 +87,8 @@ pub fn compare(question: &Question<'_>, options: &Options) -> Result<Outcome, Qu
     let look = analysis.look(options, 1);
     let p = look.corrected(analysis.p());
     let beyond = Look::margin_corrected(analysis.beyond_margin(options));
-    Ok(analysis.conclude(options, 1, look, p, beyond))
+    let asked = Asked { tested: 1, all: 1 };
+    Ok(analysis.conclude(options, asked, look, p, beyond))
 }
 
 /// Compares two groups of runs by several figures, with Holm's correction for their number: the
@@ -105,8 +106,12 @@ pub fn compare_all(
         .map(|question| Analysis::of(question, options))
         .collect::<Result<_, _>>()?;
     let tested = analyses.iter().filter(|a| a.permutations.is_some());
-    let asked = tested.count().max(1);
-    let looks: Vec<Look> = analyses.iter().map(|a| a.look(options, asked)).collect();
+    let asked = Asked {
+        tested: tested.count().max(1),
+        all: analyses.len().max(1),
+    };
+    let look = |a: &Analysis| a.look(options, asked.tested);
+    let looks: Vec<Look> = analyses.iter().map(look).collect();
     let each = analyses.iter().zip(&looks);
     let p: Vec<_> = each.map(|(a, look)| look.corrected(a.p())).collect();
     let each = analyses.iter();
@@ -120,6 +125,15 @@ pub fn compare_all(
         .zip(adjusted)
         .map(|(analysis, (look, (p, beyond)))| analysis.conclude(options, asked, look, p, beyond))
         .collect())
+}
+
+/// How many questions share the level.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// Those that have enough runs for a test.
+    tested: usize,
+    /// With those that do not have them yet.
+    all: usize,
 }
 
 /// One question with its data on their scale and its test, before the correction.
@@ -233,19 +247,20 @@ impl Analysis {
     fn conclude(
         self,
         options: &Options,
-        asked: usize,
+        asked: Asked,
         look: Look,
         adjusted_p: Option<f64>,
         adjusted_beyond: Option<f64>,
     ) -> Outcome {
         // Where a test finds only groups that are wholly apart, the power of t is not its power.
         let possible = self.permutations.as_ref().map(Permutations::smallest_p);
-        let possible = possible.is_some_and(|p| 2.0 * p <= level(options, asked, Look::Early));
+        let possible =
+            possible.is_some_and(|p| 2.0 * p <= level(options, asked.tested, Look::Early));
         let smallest = self
             .contrast
             .filter(|contrast| possible && contrast.error > 0.0)
             .and_then(|c| {
-                let level = level(options, asked, look);
+                let level = level(options, asked.tested, look);
                 detectable(c.error, c.freedom, level, options.power)
             });
         let test = self.permutations.as_ref().map(|permutations| {
@@ -289,15 +304,16 @@ impl Analysis {
     fn verdict(
         &self,
         options: &Options,
-        asked: usize,
+        asked: Asked,
         look: Look,
         test: Option<Test>,
         margin: Option<MarginTest>,
     ) -> Verdict {
         // The runs with which a verdict is possible at all, however large the effect is.
-        let fewest = runs_for_level(self.blocked(), level(options, asked, look));
+        let fewest = |of: usize| runs_for_level(self.blocked(), level(options, of, look));
         let (Some(test), Some(contrast)) = (test, self.contrast) else {
-            return self.too_few(fewest);
+            // With those runs all that is asked has its test.
+            return self.too_few(fewest(asked.all));
         };
         if self.data.layout.is_lopsided() {
             // Neither test holds its level there; as many runs as on the other side do.
@@ -325,11 +341,15 @@ impl Analysis {
             // A baseline of 0 has no size, and of its runs that are all 0 the spread is not known.
             return Verdict::TooFewRuns { more: None };
         }
-        let needed = self.needed(options, self.level(options, asked));
-        if test.smallest_p > level(options, asked, look) {
+        let needed = self.needed(options, self.level(options, asked.tested));
+        if test.smallest_p > level(options, asked.tested, look) {
             // Groups that are wholly apart need no more than a test that can say so.
             let apart = test.permutations_p <= test.smallest_p;
-            return self.too_few(needed.filter(|_| !apart).unwrap_or(fewest));
+            return self.too_few(
+                needed
+                    .filter(|_| !apart)
+                    .unwrap_or_else(|| fewest(asked.tested)),
+            );
         }
         // Asked whether it is within the margin; as long as that is not shown, more runs may.
         let open = self.margin(options).is_some() && contrast.error > 0.0;

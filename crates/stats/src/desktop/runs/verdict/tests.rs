@@ -50,6 +50,16 @@ fn one_run_a_side_concludes_nothing_and_says_how_many_are_missing() {
 }
 
 #[test]
+fn what_is_missing_is_enough_for_all_that_is_asked() {
+    let (a, b) = ([50.0], [90.0]);
+    let question = Question::new(&a, &b, Direction::LowerIsBetter);
+    // 4 a side: 4 · 2/70 is no level. 5 a side: 4 · 2/252 is 0.64 of one.
+    for outcome in compare_all(&[question; 4], &Options::default()).unwrap() {
+        assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(4) });
+    }
+}
+
+#[test]
 fn three_runs_a_side_are_too_few_however_far_apart() {
     let outcome = ask(&[50.0, 51.0, 50.5], &[500.0, 502.0, 501.0]);
     assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
