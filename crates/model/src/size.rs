@@ -62,9 +62,11 @@ impl fmt::Display for Bytes {
 impl FromStr for Bytes {
     type Err = ParseBytesError;
 
-    /// Reads a whole number, with `K`, `M`, `G` or `T` after it for 2^10, 2^20, 2^30 or 2^40 bytes.
+    /// Reads a whole number, with `K`, `M`, `G` or `T` after it for 2^10, 2^20, 2^30 or 2^40 bytes; `KiB` is the same, and so on.
     fn from_str(s: &str) -> Result<Self, Self::Err> {
         let text = s.trim();
+        let is_short = |rest: &&str| rest.ends_with(['K', 'M', 'G', 'T']);
+        let text = text.strip_suffix("iB").filter(is_short).unwrap_or(text);
         let fail = || ParseBytesError { text: s.to_owned() };
         let suffix = |c: char| SUFFIXES.iter().find(|(s, _)| s.eq_ignore_ascii_case(&c));
         let (digits, shift) = match text.char_indices().next_back() {
@@ -109,6 +111,7 @@ mod tests {
             assert_eq!((size.get(), size.to_string().as_str()), (bytes, text));
         }
         assert_eq!("64m".parse(), Ok(Bytes::new(64 << 20)));
+        assert_eq!("16MiB".parse(), Ok(Bytes::new(16 << 20)));
         assert_eq!("1024M".parse::<Bytes>().unwrap().to_string(), "1G");
     }
 
@@ -124,6 +127,8 @@ mod tests {
             "99999999T",
             "+1",
             "1MB",
+            "1iB",
+            "MiB",
         ] {
             let err = text.parse::<Bytes>().unwrap_err().to_string();
             assert!(err.starts_with(&format!("`{text}` is not a size")), "{err}");

@@ -217,6 +217,14 @@ fn a_list_of_runs() {
     };
     compare("list", &list(&lines, &["notes.txt".to_owned()]));
     assert_eq!(list(&[], &[]), "No runs\n");
+    // Two that began in the same millisecond: their ends are shorter.
+    let same = ["8def-0123456789ab", "9def-ba9876543210"]
+        .map(|rest| line(&format!("019aa0f0-1234-7abc-{rest}"), None, None));
+    let text = list(&same, &[]);
+    assert!(
+        text.contains("\n …456789ab ") && text.contains("\n …76543210 "),
+        "{text}"
+    );
 }
 
 /// A run of another instrument than `wakeup`.

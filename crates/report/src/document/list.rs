@@ -13,15 +13,25 @@ use crate::number::{Micros, Missing};
 /// The shortest id that a list shows.
 const SHORT: usize = 8;
 
+/// As many characters at the beginning of an id are its time in ms (RFC 9562, version 7). What began in the same one differs in the rest.
+const TIME: usize = 13;
+
+/// What is shown of each id.
+#[derive(Clone, Copy)]
+enum Shown {
+    First(usize),
+    Last(usize),
+}
+
 impl Document {
     /// Makes a list of a row a run, then the runs that cannot be read with their reasons.
     ///
-    /// Ids are cut to the length, at least 8, at which all of `lines` still differ. `foreign` is what else was found
-    /// among the runs.
+    /// Of ids as much of the beginning is shown, or of the end where that is shorter, as makes all of `lines` differ, and at
+    /// least 8 characters. `foreign` is what else was found among the runs.
     pub fn of_list(lines: &[RunListEntry], foreign: &[String]) -> Self {
-        let length = id_length(lines);
+        let shown = shown(lines);
         let mut blocks = Vec::new();
-        let table = table(lines, length);
+        let table = table(lines, shown);
         blocks.push(match (lines.is_empty(), table.rows.is_empty()) {
             (true, _) => Block::Text("No runs".to_owned()),
             (_, true) => Block::Text("No run that can be read".to_owned()),
@@ -29,7 +39,7 @@ impl Document {
         });
         let unreadable = lines.iter().filter_map(|line| {
             let reason = line.unreadable.as_ref()?;
-            Some((short(&line.id, length), format!("cannot be read: {reason}")))
+            Some((short(&line.id, shown), format!("cannot be read: {reason}")))
         });
         let mut left: Vec<(String, String)> = unreadable.collect();
         if !foreign.is_empty() {
@@ -42,7 +52,7 @@ impl Document {
     }
 }
 
-fn table(lines: &[RunListEntry], length: usize) -> Table {
+fn table(lines: &[RunListEntry], shown: Shown) -> Table {
     let mut missing = Missing::default();
     let decimals = |figure: fn(&RunListFigures) -> Option<u64>| {
         Micros::up_to(readable(lines).filter_map(|(_, f)| figure(f)).max())
@@ -63,7 +73,7 @@ fn table(lines: &[RunListEntry], length: usize) -> Table {
             (false, false) => "INVALID",
         };
         table.rows.push(vec![
-            short(&line.id, length),
+            short(&line.id, shown),
             run.started.as_deref().map(minutes_of).unwrap_or_default(),
             run.name.clone().unwrap_or_default(),
             instrument(run).into_owned(),
@@ -92,12 +102,32 @@ fn instrument(run: &RunListFigures) -> Cow<'_, str> {
     }
 }
 
-fn short(id: &str, length: usize) -> String {
-    id.chars().take(length).collect()
+fn short(id: &str, shown: Shown) -> String {
+    match shown {
+        Shown::First(length) => id.chars().take(length).collect(),
+        Shown::Last(length) => {
+            let skipped = id.chars().count().saturating_sub(length);
+            format!("…{}", id.chars().skip(skipped).collect::<String>())
+        }
+    }
 }
 
-fn id_length(lines: &[RunListEntry]) -> usize {
-    let mut ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
+fn shown(lines: &[RunListEntry]) -> Shown {
+    let first = different(lines.iter().map(|line| line.id.clone()));
+    if first <= TIME {
+        return Shown::First(first);
+    }
+    let last = different(lines.iter().map(|line| line.id.chars().rev().collect()));
+    if last < first {
+        Shown::Last(last)
+    } else {
+        Shown::First(first)
+    }
+}
+
+/// The length, at least that of the shortest, at which all that are not the same differ.
+fn different(ids: impl Iterator<Item = String>) -> usize {
+    let mut ids: Vec<String> = ids.collect();
     ids.sort_unstable();
     ids.dedup();
     let common = ids.array_windows().map(|[a, b]| {
