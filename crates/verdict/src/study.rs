@@ -528,7 +528,7 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
                 let deadline = row.figure.trim_start_matches("missed:");
                 let class = match row.class {
                     Some(class) => crate::claims::class(class),
-                    None if row.runs == 0 => "no valid run",
+                    None if group.runs.is_empty() => "no valid run",
                     None => "none",
                 };
                 format!("{class} at {deadline}")

@@ -125,7 +125,7 @@ fn shown(lines: &[RunListEntry]) -> Shown {
     }
 }
 
-/// The length, at least that of the shortest, at which all that are not the same differ.
+/// The length, at least 8, at which ids that are not the same differ.
 fn different(ids: impl Iterator<Item = String>) -> usize {
     let mut ids: Vec<String> = ids.collect();
     ids.sort_unstable();
