@@ -59,7 +59,7 @@ impl Home {
     }
 
     /// Makes a store of a test that measures in guests alone, or computes, or measures a little as any program runs: whoever runs alone does not
-    /// notice it.
+    /// notice it, and what that one changes (throttling, CPUs that are online) changes nothing here.
     pub(crate) fn aside() -> Self {
         Self::with(Some(Turn::aside()))
     }
