@@ -314,6 +314,15 @@ fn hints(err: &MeasureError) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let MeasureError::Affinity { source, .. } = err
+        && source.kind() == std::io::ErrorKind::InvalidInput
+    {
+        hints.push(
+            "none of these CPUs is online and free for this program now: somebody took them offline, or changed its \
+             cpuset, since it began"
+                .to_owned(),
+        );
+    }
     if let MeasureError::Unsupported { hint, .. } = err {
         hints.extend(hint.clone());
     }

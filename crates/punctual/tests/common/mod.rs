@@ -58,8 +58,8 @@ impl Home {
         Self::with(Some(Turn::alone()))
     }
 
-    /// Makes a store of a test that measures in guests alone, or computes, or measures a little as any program runs: whoever runs alone does not
-    /// notice it, and what that one changes (throttling, CPUs that are online) changes nothing here.
+    /// Makes a store of a test that only computes, or measures in guests: whoever runs alone does not notice it, and what that one
+    /// changes meanwhile (throttling, which CPUs are online) is nothing to it.
     pub(crate) fn aside() -> Self {
         Self::with(Some(Turn::aside()))
     }

@@ -204,7 +204,7 @@ fn is_done(host: &Value) -> bool {
 
 #[test]
 fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
-    let Some(fleet) = Fleet::new(Home::aside(), &["a", "b", "c", "d", "e"]) else {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b", "c", "d", "e"]) else {
         return;
     };
     for round in 1..=2_usize {
@@ -381,7 +381,7 @@ fn a_user_of_sudo_measures_as_root_with_become_and_leaves_nothing() {
 
 #[test]
 fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
-    let Some(fleet) = Fleet::new(Home::aside(), &["a", "b"]) else {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
         return;
     };
     let arguments = "-- wakeup --priority=o --dma-latency=off --threads=1 --duration=3h";

@@ -78,7 +78,7 @@ pub(crate) fn outcome<'a>(cases: &'a [(String, String, String)], name: &str) -> 
 
 #[test]
 fn a_run_is_a_case_for_each_check_requirement_and_deadline() {
-    let home = Home::aside();
+    let home = Home::new();
     let asked = [
         "--name=a<b>&\"1",
         "--require=p50 <= 100s",
@@ -120,7 +120,7 @@ fn a_run_is_a_case_for_each_check_requirement_and_deadline() {
 
 #[test]
 fn what_measures_no_latencies_refuses_a_requirement_before_it_measures() {
-    let home = Home::aside();
+    let home = Home::new();
     for instrument in ["linpack", "io", "memory"] {
         home.run(["measure", instrument, "--require", "p99 <= 50ms"])
             .error(2, &[instrument, "keeps none"])
@@ -226,7 +226,7 @@ fn block(yaml: &str, key: &str) -> String {
 
 #[test]
 fn the_steps_of_the_adapters_keep_the_verdict_and_leave_its_files() {
-    let home = Home::aside();
+    let home = Home::new();
     let line = QUICK.iter().filter(|arg| !arg.ends_with("json"));
     let words: Vec<&str> = line.copied().chain(["--deadline=1ns"]).collect();
     let action = machine::read(&adapters("github/action.yml")).unwrap();
@@ -266,7 +266,7 @@ fn the_steps_of_the_adapters_keep_the_verdict_and_leave_its_files() {
 
 #[test]
 fn lava_hears_of_every_case_by_a_name_that_it_takes() {
-    let home = Home::aside();
+    let home = Home::new();
     let said = home.dir().join("said");
     let fake = home.dir().join("bin");
     fs::create_dir_all(&fake).unwrap();

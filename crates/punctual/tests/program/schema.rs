@@ -51,7 +51,7 @@ fn records(home: &Home) -> Vec<Value> {
 
 #[test]
 fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
-    let home = Home::aside();
+    let home = Home::new();
     let schema = schema("run.schema.json");
     for record in records(&home) {
         assert_sound(&record);
@@ -90,7 +90,7 @@ fn what_loads_did_is_as_its_schema_says() {
 #[test]
 fn a_schema_would_see_a_fault() {
     let schema = schema("run.schema.json");
-    let home = Home::aside();
+    let home = Home::new();
     let mut record = home.quick(&[]);
     assert!(schema.is_valid(&record));
     record["total"]["count"] = (-1).into();
@@ -101,7 +101,7 @@ fn a_schema_would_see_a_fault() {
 
 #[test]
 fn the_list_of_runs_is_sound() {
-    let home = Home::aside();
+    let home = Home::new();
     let empty = home.run(["runs", "list", "--json"]).fine().json();
     assert_eq!(empty["format"], "punctual.runs/1");
     assert_eq!(empty["runs"], serde_json::json!([]));

@@ -47,11 +47,11 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
     let all = [
         "good", "cut", "link", "absolute", "outside", "long", "large", "none",
     ];
-    let Some(fleet) = Fleet::new(Home::aside(), &all) else {
+    let Some(fleet) = Fleet::new(Home::new(), &all) else {
         return;
     };
     fleet.install(&sender());
-    let stored = Home::aside();
+    let stored = Home::new();
     let count = earlier(&stored);
     assert!(count >= 5, "{count}");
     let archive = |host: &str| fleet.inventory().with_file_name(format!("sent-{host}.tar"));
