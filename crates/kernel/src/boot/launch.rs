@@ -188,7 +188,7 @@ impl Boot<'_> {
             path: self.kernel.to_owned(),
             source,
         })?;
-        let unpacked = self.unpacked(stop);
+        let unpacked = self.unpacked(stop)?;
         let packed = || self.kernel.to_string_lossy().into_owned();
         let memory = || io("take memory for the guest's files");
         let initramfs = SharedMemory::filled("initramfs", self.initramfs).map_err(memory())?;
@@ -307,10 +307,16 @@ impl Boot<'_> {
     }
 
     /// The kernel without what unpacks it, where that would be emulated.
-    fn unpacked(&self, stop: &AtomicBool) -> Option<Arc<SharedMemory>> {
+    fn unpacked(&self, stop: &AtomicBool) -> Result<Option<Arc<SharedMemory>>, BootError> {
         let is_emulated = self.design.machine != Machine::Kvm;
         let is_x86 = self.design.architecture == Architecture::X86_64;
-        (is_emulated && is_x86).then(|| unpacked::kernel(self.kernel, stop))?
+        if !is_emulated || !is_x86 {
+            return Ok(None);
+        }
+        unpacked::kernel(self.kernel, stop).map_err(|source| BootError::Kernel {
+            path: self.kernel.to_path_buf(),
+            source,
+        })
     }
 }
 

@@ -8,16 +8,19 @@
 //! (`CONFIG_PVH`, Documentation/arch/x86/boot.rst and xen/include/public/arch-x86/hvm/start_info.h), which
 //! kernels of distributions have.
 
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use punctual_sys::PathError;
 use punctual_sys::memory::SharedMemory;
 
 use crate::file::{open_regular, read_whole};
-use crate::unpack::Packed;
+use crate::tool::ToolError;
+use crate::unpack::{Packed, UnpackError};
 
 /// No image is longer, nor a kernel.
 const MOST: u64 = 512 << 20;
@@ -51,40 +54,78 @@ static FOUND: Mutex<Vec<(Identity, Option<Arc<SharedMemory>>)>> = Mutex::new(Vec
 
 /// Returns the kernel that is in the bzImage at `path`; none where it is packed in another way than `xz`, `gzip`, `zstd` and
 /// `bzip2` know, where the program for it is not installed, or where QEMU could not start it.
-pub(super) fn kernel(path: &Path, stop: &AtomicBool) -> Option<Arc<SharedMemory>> {
-    let identity = Identity::of(path).ok()?;
+///
+/// # Errors
+///
+/// Fails with [`io::ErrorKind::InvalidData`] where what is packed in it is damaged: the guest would only stop, without a word.
+pub(super) fn kernel(path: &Path, stop: &AtomicBool) -> io::Result<Option<Arc<SharedMemory>>> {
+    let Ok(identity) = Identity::of(path) else {
+        return Ok(None);
+    };
     // Guests that are to start meanwhile wait for it, and do not do the same.
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, kernel)) = found.iter().find(|(of, _)| *of == identity) {
-        return kernel.clone();
+        return Ok(kernel.clone());
     }
-    let kernel = taken_out(path, stop).map(Arc::new);
+    let kernel = taken_out(path, stop)?.map(Arc::new);
     if !stop.load(Ordering::Relaxed) {
         if found.len() == KEPT {
             found.remove(0);
         }
         found.push((identity, kernel.clone()));
     }
-    kernel
+    Ok(kernel)
 }
 
-fn taken_out(path: &Path, stop: &AtomicBool) -> Option<SharedMemory> {
+fn taken_out(path: &Path, stop: &AtomicBool) -> io::Result<Option<SharedMemory>> {
+    let Some((packed, kernel)) = files(path) else {
+        return Ok(None);
+    };
+    match copied(Path::new(&packed.path()), kernel.file(), stop) {
+        Ok(()) => Ok(has_entry(&kernel).then_some(kernel)),
+        Err(err) => match damage(&err) {
+            Some(program) => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the kernel that is packed in it is damaged: {program} cannot unpack it"),
+            )),
+            None => Ok(None),
+        },
+    }
+}
+
+/// What is packed in the image, and an empty file for what that is unpacked.
+fn files(path: &Path) -> Option<(SharedMemory, SharedMemory)> {
     let image = read_whole(path, MOST).ok()?;
     let packed = SharedMemory::filled("packed", payload(&image)?).ok()?;
-    drop(image);
-    let kernel = SharedMemory::filled("kernel", &[]).ok()?;
+    Some((packed, SharedMemory::filled("kernel", &[]).ok()?))
+}
+
+fn copied(packed: &Path, mut kernel: &File, stop: &AtomicBool) -> Result<(), UnpackError> {
     let stop = || stop.load(Ordering::Relaxed);
-    let mut source = Packed::open(Path::new(&packed.path()), &stop)
-        .ok()?
-        .at_most(MOST);
+    let mut source = Packed::open(packed, &stop)?.at_most(MOST);
     let mut buffer = vec![0; 1 << 16];
     loop {
-        match source.read(&mut buffer).ok()? {
-            0 => break,
-            count => kernel.file().write_all(buffer.get(..count)?).ok()?,
+        match source.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => kernel
+                .write_all(buffer.get(..count).unwrap_or_default())
+                .map_err(PathError::at("write", packed))?,
         }
     }
-    has_entry(&kernel).then_some(kernel)
+}
+
+/// Which program found that what is packed is damaged; none where something else failed.
+fn damage(err: &UnpackError) -> Option<&str> {
+    let UnpackError::Tool(ToolError::Failed {
+        command, status, ..
+    }) = err
+    else {
+        return None;
+    };
+    let program = command.split(' ').next()?;
+    // gzip(1) and xz(1) have a 2 for warnings; bzip2(1) has it for damage.
+    let is_damaged = *status == Some(if program == "bzip2" { 2 } else { 1 });
+    is_damaged.then_some(program)
 }
 
 /// Returns what is packed in a bzImage (Documentation/arch/x86/boot.rst: `payload_offset`, `payload_length`).
@@ -221,12 +262,33 @@ mod tests {
             let size: &[u8] = if program == "gzip" { &[] } else { b"size" };
             let image = image(&packed(program, &elf(18)), size);
             std::fs::write(&path, image).unwrap();
-            let kernel = kernel(&path, &stop).unwrap_or_else(|| panic!("{program}"));
+            let kernel = kernel(&path, &stop).unwrap();
+            let kernel = kernel.unwrap_or_else(|| panic!("{program}"));
             assert_eq!(kernel.content(1 << 20).unwrap(), elf(18), "{program}");
         }
         // Once it is found it is not unpacked again.
-        let again = [(); 2].map(|()| kernel(&path, &stop).unwrap());
+        let again = [(); 2].map(|()| kernel(&path, &stop).unwrap().unwrap());
         assert!(Arc::ptr_eq(&again[0], &again[1]));
+    }
+
+    #[test]
+    fn what_is_packed_and_damaged_is_an_error_and_not_a_silent_guest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        let stop = AtomicBool::new(false);
+        for program in ["xz", "gzip", "bzip2"] {
+            let whole = packed(program, &[elf(18), vec![7; 4096]].concat());
+            let middle = whole.len() / 2;
+            let mut changed = whole.clone();
+            changed[middle..middle + 4].fill(0x5a);
+            for packed in [&changed[..], &whole[..middle]] {
+                let size: &[u8] = if program == "gzip" { &[] } else { b"size" };
+                std::fs::write(&path, image(packed, size)).unwrap();
+                let err = kernel(&path, &stop).unwrap_err().to_string();
+                let said = "the kernel that is packed in it is damaged";
+                assert_eq!(err, format!("{said}: {program} cannot unpack it"));
+            }
+        }
     }
 
     #[test]
@@ -246,15 +308,14 @@ mod tests {
                 "packed in no way that is known",
                 image(b"\x02!L\x18", b"size"),
             ),
-            ("cut", image(&packed("gzip", &elf(18))[..20], b"")),
             ("of an old boot loader's", old),
             ("longer than its file", far),
             ("empty", Vec::new()),
         ] {
             std::fs::write(&path, bytes).unwrap();
-            assert!(kernel(&path, &stop).is_none(), "{what}");
+            assert!(kernel(&path, &stop).unwrap().is_none(), "{what}");
         }
-        assert!(kernel(Path::new("/dev/zero"), &stop).is_none());
+        assert!(kernel(Path::new("/dev/zero"), &stop).unwrap().is_none());
         // Notes that say that they are longer than all are none.
         for byte in 0..elf(18).len() {
             let mut damaged = elf(18);
