@@ -200,6 +200,12 @@ fn lines(
             Ok(label) => {
                 let mut facts = facts::of_one_series(&run.record);
                 facts.retain(|(name, _)| !asked.ignored.contains(name));
+                // Instruction counts and latencies have a unit in common and nothing else, whatever is ignored.
+                let time = match run.record.is_virtual() {
+                    true => "virtual",
+                    false => "real",
+                };
+                facts.push(("time".to_owned(), time.to_owned()));
                 lines.entry(facts).or_default().push(Placed { run, label });
             }
             Err(reason) => refused.push(RefusedRun {

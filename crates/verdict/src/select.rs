@@ -197,13 +197,29 @@ pub fn of_sources(
     chosen: &Chosen<'_>,
 ) -> Result<Vec<GroupInput>, SelectError> {
     in_one_group_each(&groups)?;
+    of_one_time(
+        groups
+            .iter()
+            .flat_map(|(_, runs)| runs)
+            .map(RunSource::record),
+    )?;
+    of_any_time(groups, chosen)
+}
+
+/// Reads the runs of groups as [`of_sources`] does, for whoever keeps those in virtual time apart from the others.
+///
+/// # Errors
+/// [`SelectError`] if a run's files cannot be read.
+pub fn of_any_time(
+    groups: Vec<(String, Vec<RunSource>)>,
+    chosen: &Chosen<'_>,
+) -> Result<Vec<GroupInput>, SelectError> {
     let records = || {
         groups
             .iter()
             .flat_map(|(_, runs)| runs)
             .map(RunSource::record)
     };
-    of_one_time(records())?;
     // Only now is it known whether histograms have to be read, which takes longer than the rest.
     let usual = match chosen.metrics.is_empty() {
         true => default_metrics(records()),

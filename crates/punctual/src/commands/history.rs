@@ -12,7 +12,7 @@ use punctual_report::html;
 use punctual_stats::history::Options;
 use punctual_store::Store;
 use punctual_verdict::history::{By, HistoryRequest, history};
-use punctual_verdict::select::{Chosen, all_of, find, of_sources};
+use punctual_verdict::select::{Chosen, all_of, find, of_any_time};
 
 use crate::cli::{HistoryArgs, HistoryFailOn};
 use crate::error::CliError;
@@ -54,7 +54,7 @@ fn of_runs(home: Option<&Path>, args: &HistoryArgs) -> Result<History, CliError>
         allow_invalid: args.allow_invalid,
         ..Chosen::default()
     };
-    let mut groups = of_sources(find(&store, &[wanted]).map_err(unnamed)?, &chosen)?;
+    let mut groups = of_any_time(find(&store, &[wanted]).map_err(unnamed)?, &chosen)?;
     let Some(runs) = groups.pop() else {
         return Err(CliError::usage("history: no runs"));
     };

@@ -227,6 +227,36 @@ fn machines_and_ways_of_measuring_are_series_of_their_own_unless_told_otherwise(
 }
 
 #[test]
+fn runs_in_virtual_time_are_a_series_of_their_own_whatever_is_ignored() {
+    let mut nights = Nights::new();
+    nights.add("mixed", (40, 40, 1.0), |run, record| {
+        if run % 2 == 1 {
+            record["guest"] = json!({
+                "kernel": "here", "time": "virtual", "instruction_ns": 1, "command_line": "", "cpus": 1,
+                "memory_bytes": 1 << 29, "seed": 1,
+            });
+            record["total"]["quantiles_ns"]["p99"] = json!(1_000);
+        }
+    });
+    let ignored = "--ignore=guest,machine,CPU model,hypervisor";
+    let answer = nights.history("mixed", &["--json", ignored]).fine().json();
+    let lines = answer["lines"].as_array().unwrap();
+    let told = |key: &str| lines.iter().map(|line| line[key].clone()).collect();
+    let (names, times): (Vec<Value>, Vec<Value>) = (told("name"), told("virtual_time"));
+    assert_eq!(names, ["time real", "time virtual"]);
+    assert_eq!(times, [Value::Null, json!(true)]);
+    for line in lines {
+        assert_eq!(line["series"][0]["verdict"], "no_change", "{line:#}");
+    }
+    // A name of many facts is as wide as all other lines.
+    let text = nights.history("mixed", &[]).fine().stdout.clone();
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+#[test]
 fn by_commit_a_change_lies_between_commits_and_runs_without_one_are_left_out() {
     let mut nights = Nights::new();
     nights.add("c", (45, 22, 1.3), |run, record| {

@@ -31,9 +31,10 @@ pub fn page(document: &Document, width: usize, detail: Detail) -> String {
     for section in &document.sections {
         let mut blocks = writer.blocks(&section.blocks);
         if let Some(first) = blocks.first_mut().filter(|_| document.sections.len() > 1) {
-            let title = clean(&section.title);
-            let line = "-".repeat(title.width());
-            *first = format!("{title}\n{line}\n{first}");
+            let title = writer.prose("", 0, &section.title);
+            let width = title.lines().map(|line| line.width()).max();
+            let line = "-".repeat(width.unwrap_or(0));
+            *first = format!("{title}{line}\n{first}");
         }
         parts.extend(blocks);
     }
