@@ -34,10 +34,13 @@ KEYS = {"points": [1, 0, 0], "dots": [1, 1, 0], "bars": [0, 0, 1]}
 CROWDED = """() => [...document.querySelectorAll('figure .plot svg')].flatMap(svg => {
   const all = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll('text')].map(node => [node.textContent, node.getBoundingClientRect()]);
   const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-  return texts.flatMap(([text, a], at) => [
+  const bars = [...svg.querySelectorAll('.bar rect')].map(node => node.getBoundingClientRect());
+  const longer = [...svg.querySelectorAll('text.on, text.ink')].map(node => [node.textContent, node.getBoundingClientRect()]).filter(([text, a]) => text
+    && !bars.some(b => b.top < a.bottom - 3 && a.top < b.bottom - 3 && b.left < a.left && a.right < b.right + 2));
+  return longer.map(([text]) => text + ' is longer than its bar').concat(texts.flatMap(([text, a], at) => [
     ...texts.slice(at + 1).filter(([, b]) => over(a, b)).map(([other]) => text + ' lies over ' + other),
     ...(a.left < all.left - 1 || a.right > all.right + 1 ? [text + ' leaves the chart'] : []),
-  ]);
+  ]));
 })"""
 
 

@@ -22,6 +22,9 @@ pub struct Extrapolation {
     pub run: String,
     /// Whether every check of the run passed.
     pub valid: bool,
+    /// The tool that made an imported run, of which nothing was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<String>,
     /// Whether its times are instruction counts, and no latencies. Absent where they are latencies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub virtual_time: bool,
@@ -32,6 +35,10 @@ pub struct Extrapolation {
     pub samples: u64,
     /// How long the run measured.
     pub duration_ns: Nanos,
+    /// Whether that is what its samples take at their interval, because it is not recorded, as of logs of other tools. It took
+    /// longer if it missed any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_interval: bool,
     /// The largest of them.
     pub max_ns: Option<u64>,
     /// How far ahead it looks.

@@ -12,7 +12,7 @@ use punctual_stats::tail::{self, GATE, TailFit, TailRefusal, extrapolate};
 
 /// Extrapolates from `samples` in ns, in the order in which they were measured, over `horizon`.
 ///
-/// `None` where the record does not say how long the run was, or there are no samples.
+/// `None` where the record says neither how long the run was nor the interval of its threads, or there are no samples.
 pub fn extrapolation(
     run: &RunRecord,
     samples: &[u64],
@@ -20,7 +20,8 @@ pub fn extrapolation(
     confidence: f64,
     seed: u64,
 ) -> Option<Extrapolation> {
-    let duration = run.duration_ns.filter(|duration| *duration > Nanos::ZERO)?;
+    let recorded = run.duration_ns.filter(|duration| *duration > Nanos::ZERO);
+    let duration = recorded.or_else(|| by_interval(run))?;
     let max = samples.iter().copied().max()?;
     let values: Vec<f64> = samples.iter().copied().map(float).collect();
     let further = float(samples.len() as u64) * float(horizon.get()) / float(duration.get());
@@ -29,10 +30,12 @@ pub fn extrapolation(
         format: EXTRAPOLATION_FORMAT.to_owned(),
         run: run.id.clone(),
         valid: run.is_valid(),
+        imported_from: run.origin.as_ref().map(|origin| origin.tool.clone()),
         virtual_time: run.is_virtual(),
         advisory: true,
         samples: samples.len() as u64,
         duration_ns: duration,
+        by_interval: recorded.is_none(),
         max_ns: Some(max),
         horizon_ns: horizon,
         horizon_samples: further,
@@ -43,6 +46,15 @@ pub fn extrapolation(
             estimate(TailMethod::PeaksOverThreshold, peaks, confidence),
         ],
     })
+}
+
+/// How long the thread that took the longest was at it, if it missed no deadline.
+fn by_interval(run: &RunRecord) -> Option<Nanos> {
+    let each = run.series.iter().map(|of| {
+        let interval = of.interval_ns?;
+        Some(interval.times(of.count)).filter(|taken| *taken > Nanos::ZERO)
+    });
+    each.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
 fn estimate(

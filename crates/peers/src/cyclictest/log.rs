@@ -4,18 +4,20 @@
 //! `cyclictest -v`: a line a sample, `thread:cycle:value`.
 //!
 //! The cycles of a thread count up from 0 without a gap. With `-o` only the largest of some are
-//! printed: a gap, so such a log is refused rather than taken for all samples.
+//! printed: a gap, so such a log is refused rather than taken for all samples. With `-q` a summary of
+//! each thread follows the samples, which has to agree with them.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use punctual_model::{Sample, SampleTimes};
+use punctual_model::{Nanos, Sample, SampleTimes};
 
+use super::text::{Row, row};
 use super::{ASSUMED_US, Announced, Preamble, interval_line, is_remark};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
-use crate::lines::{Lines, nanos, number};
+use crate::lines::{Lines, nanos, number, second_run};
 use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 use crate::{SampleSink, Unit};
 
@@ -41,6 +43,7 @@ pub(crate) fn read<R: BufRead>(
     let mut threads: Vec<Thread> = Vec::new();
     let mut intervals = Announced::default();
     let mut distinct = 0;
+    let mut summaries: Vec<Row> = Vec::new();
     loop {
         let at = lines.number() + 1;
         let Some(line) = lines.next()? else {
@@ -54,6 +57,10 @@ pub(crate) fn read<R: BufRead>(
             if let Some(announced) = interval_line(line) {
                 preamble.ends()?;
                 intervals.push(announced);
+            } else if line.starts_with("T:") && !threads.is_empty() {
+                let row = row(at, line)?;
+                agrees(&row, summaries.len(), &threads)?;
+                summaries.push(row);
             } else if line == "# Histogram" {
                 return Err(lines
                     .error("a histogram follows the samples")
@@ -63,6 +70,9 @@ pub(crate) fn read<R: BufRead>(
             }
             continue;
         };
+        if let Some(summary) = summaries.first() {
+            return Err(second_run(summary.line));
+        }
         if threads.is_empty() {
             preamble.ends()?;
             unit = unit.or_else(|| preamble.unit());
@@ -123,7 +133,16 @@ pub(crate) fn read<R: BufRead>(
         let series = SourceSeries::of_values(number, &thread.counts, unit_ns);
         imported.series.push(series);
     }
-    intervals.tell(preamble.command(), &mut imported);
+    if !summaries.is_empty() && summaries.len() != imported.series.len() {
+        return Err(lines.ended("the summary of each thread"));
+    }
+    if summaries.is_empty() {
+        intervals.tell(preamble.command(), &mut imported);
+    }
+    // Announced is the interval with the distance in it; here it has none.
+    for (summary, series) in summaries.iter().zip(&mut imported.series) {
+        series.interval = summary.interval.checked_mul(1_000).map(Nanos::new);
+    }
     preamble.tell(&mut imported);
     imported.resolution_ns = Some(unit_ns);
     // Each value is cut; their mean is ours.
@@ -133,6 +152,32 @@ pub(crate) fn read<R: BufRead>(
         imported.state(ASSUMED_US);
     }
     Ok(imported)
+}
+
+/// Refuses a summary that is not of the samples before it.
+fn agrees(row: &Row, next: usize, threads: &[Thread]) -> Result<(), ImportError> {
+    let error = |reason: String| ImportError::at_line(row.line, reason);
+    let thread = row.thread;
+    let is_next = usize::try_from(thread).is_ok_and(|thread| thread == next);
+    let Some(of) = threads.get(next).filter(|_| is_next) else {
+        return Err(error(format!(
+            "thread {thread} appears where {next} is expected"
+        )));
+    };
+    let largest = of.counts.keys().next_back().copied().unwrap_or(0);
+    match (row.cycles == of.next, row.max == largest) {
+        (true, true) => Ok(()),
+        (false, _) => Err(error(format!(
+            "it counts {} cycles of thread {thread}, and {} are above",
+            row.cycles, of.next
+        ))
+        .hinted("a log must be complete")),
+        (true, false) => Err(error(format!(
+            "the largest value of thread {thread} is {}, and {largest} above",
+            row.max
+        ))
+        .hinted("a log must be complete")),
+    }
 }
 
 fn is_number(text: &str) -> bool {

@@ -17,17 +17,17 @@ use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
 /// One `T:` line.
 #[derive(Clone, Debug)]
-struct Row {
-    line: u64,
-    thread: u32,
-    tid: u64,
-    priority: u64,
-    interval: u64,
-    cycles: u64,
-    min: u64,
-    avg: u64,
-    max: u64,
-    unit: Option<Unit>,
+pub(super) struct Row {
+    pub(super) line: u64,
+    pub(super) thread: u32,
+    pub(super) tid: u64,
+    pub(super) priority: u64,
+    pub(super) interval: u64,
+    pub(super) cycles: u64,
+    pub(super) min: u64,
+    pub(super) avg: u64,
+    pub(super) max: u64,
+    pub(super) unit: Option<Unit>,
 }
 
 /// What was said before the figures.
@@ -325,7 +325,7 @@ fn class(policy: &str) -> Option<char> {
     }
 }
 
-fn row(at: u64, text: &str) -> Result<Row, ImportError> {
+pub(super) fn row(at: u64, text: &str) -> Result<Row, ImportError> {
     let mut rest = text;
     let mut field = |name: &str, next: &str| -> Result<String, ImportError> {
         let missing = || ImportError::at_line(at, format!("`{name}` is missing"));

@@ -3,6 +3,8 @@
 
 //! `runs extrapolate` of runs whose samples the tests made up, so that the answers are known.
 
+use std::fs;
+
 use punctual_model::{RunRecord, Sample};
 use punctual_stats::RandomSource;
 use punctual_store::{Raw, Store};
@@ -119,6 +121,58 @@ fn a_run_that_is_not_steady_has_no_tail_to_speak_of() {
         assert!(why.contains("do not come from a steady run"), "{why}");
         assert!(method["estimate"].is_null());
     }
+}
+
+#[test]
+fn a_log_of_cyclictest_has_its_rate_from_its_interval_and_is_not_called_invalid() {
+    let home = Home::aside();
+    let log = home.dir().join("v.log");
+    let import = |asked: &str, lines: &str| {
+        fs::write(&log, format!("{asked}{lines}")).unwrap();
+        home.run(["runs", "import", log.to_str().unwrap()])
+    };
+    let lines: String = (0..20_000)
+        .map(|n: u32| {
+            format!(
+                "       0:{n:8}:{:8}\n",
+                40 + n.wrapping_mul(2_654_435_761) % 90
+            )
+        })
+        .collect();
+    import("Thread 0 Interval: 1500\n", &lines).fine();
+    let found = home.run(["runs", "extrapolate", "last", "--horizon=10m", "--json"]);
+    let found = found.fine().json();
+    assert_valid(&schema("extrapolation.schema.json"), &found);
+    assert_eq!(found["duration_ns"], 20_000_000_000_u64, "{found:#}");
+    assert_eq!(found["horizon_samples"], 600_000.0, "{found:#}");
+    assert_eq!(found["by_interval"], true);
+    assert_eq!(found["imported_from"], "cyclictest");
+    let text = home
+        .run(["runs", "extrapolate", "last"])
+        .fine()
+        .stdout
+        .clone();
+    assert!(
+        text.starts_with("imported, not checked") && !text.contains("INVALID"),
+        "{text}"
+    );
+    // With -q a summary follows, which says the interval without the distance.
+    let summary = |cycles: u32, max: u32| {
+        format!(
+            "{lines}T: 0 (7) P:80 I:2000 C:{cycles:7} Min:     40 Act:   50 Avg:   84 Max:{max:8}\n"
+        )
+    };
+    import("", &summary(20_000, 129)).fine();
+    let shown = home.run(["runs", "show", "last", "--json"]).json();
+    assert_eq!(shown["series"][0]["interval_ns"], 2_000_000, "{shown:#}");
+    import("", &summary(20_001, 129)).error(
+        1,
+        &["line 20001", "it counts 20001 cycles", "20000 are above"],
+    );
+    import("", &summary(20_000, 130)).error(1, &["line 20001", "is 130, and 129 above"]);
+    import("", &lines).fine();
+    home.run(["runs", "extrapolate", "last"])
+        .error(1, &["neither how long it was nor its interval"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::guest::HEADING;
 use super::named::capital;
 use super::parts::{Block, Document, Table};
 use super::verdicts::p_value;
-use crate::number::{digits, percent, span};
+use crate::number::{clean, digits, percent, span};
 
 impl Document {
     /// Says what may lie beyond the largest sample of a run, or why that is not said.
@@ -20,10 +20,15 @@ impl Document {
             format!(", the largest {} {unit}", digits(float(ns) / 1e3))
         });
         let run = format!(
-            "{}, {} samples in {}{largest}",
+            "{}, {} samples in {}{}{largest}",
             of.run,
             of.samples,
-            span(of.duration_ns)
+            span(of.duration_ns),
+            if of.by_interval {
+                " by their interval"
+            } else {
+                ""
+            }
         );
         let advice = format!(
             "the time that is passed once on average in {} ({:.0} samples at this rate), if the machine \
@@ -45,11 +50,16 @@ impl Document {
         if of.virtual_time {
             document.caveats.push(HEADING.to_owned());
         }
-        if !of.valid {
-            document.caveats.push(
+        match &of.imported_from {
+            Some(tool) => document.caveats.push(format!(
+                "imported, not checked: whether the measurement was valid is not known: {} made it",
+                clean(tool)
+            )),
+            None if !of.valid => document.caveats.push(
                 "INVALID: a check of this run did not pass; what it measured is not what was asked for"
                     .to_owned(),
-            );
+            ),
+            None => {}
         }
         document
     }

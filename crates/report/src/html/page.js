@@ -344,6 +344,8 @@ class Plot {
         shape(g, 'circle', {class: sound(s) ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
       }
     });
+    // A text has a length where it is drawn, and none before.
+    this.plot.replaceChildren(svg, this.tip || (this.tip = el('div', {class: 'tip', hidden: ''})));
     // What is written into bars lies above all of them.
     for (const [x, y, text, light, most] of this.words) {
       const node = shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
@@ -392,7 +394,6 @@ class Plot {
     this.line = shape(svg, 'path', {class: 'cur', d: ''});
     this.band = shape(svg, 'rect', {class: 'sel', y: top, height: room, width: 0, x: left});
     this.svg = svg;
-    this.plot.replaceChildren(svg, this.tip || (this.tip = el('div', {class: 'tip', hidden: ''})));
     if (this.cursor !== null) this.look(this.cursor, null);
   }
   // Bars over the intervals of points, in their rows; what has no room for its label is read.

@@ -46,9 +46,9 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
     );
     let found = found.ok_or_else(|| match samples.is_empty() {
         true => failed().because("it has no samples"),
-        false => {
-            failed().because("its record does not say how long it was, so its samples have no rate")
-        }
+        false => failed().because(
+            "its record says neither how long it was nor its interval, so its samples have no rate",
+        ),
     })?;
     output::show(&found, args.json, Document::of_extrapolation)?;
     Ok(Exit::Fine)
