@@ -57,7 +57,7 @@ static FOUND: Mutex<Vec<(Identity, Option<Arc<SharedMemory>>)>> = Mutex::new(Vec
 ///
 /// # Errors
 ///
-/// Fails with [`io::ErrorKind::InvalidData`] where what is packed in it is damaged: the guest would only stop, without a word.
+/// Fails with [`io::ErrorKind::InvalidData`] where what is packed in it is damaged: the guest would only stop, silently.
 pub(super) fn kernel(path: &Path, stop: &AtomicBool) -> io::Result<Option<Arc<SharedMemory>>> {
     let Ok(identity) = Identity::of(path) else {
         return Ok(None);
