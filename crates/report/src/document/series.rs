@@ -251,7 +251,7 @@ pub(super) fn one(
 }
 
 /// The quantiles with their intervals: of all threads together, or of each.
-fn quantiles(runs: &[Named<'_>], each: bool) -> Option<Table> {
+fn quantiles<'a>(runs: &'a [Named<'a>], each: bool) -> Option<Table> {
     let what = if each {
         "each thread"
     } else {
@@ -262,22 +262,24 @@ fn quantiles(runs: &[Named<'_>], each: bool) -> Option<Table> {
         "<Run|<Valid|Quantile|Thread|<Kind|Value|Low|..High|?Confidence|?Samples",
     );
     let mut missing = Missing::default();
-    for run in runs {
-        let record = run.record();
-        let series: &[Series] = match (each, record.series.len()) {
+    let of_record = |record: &'a RunRecord| -> &'a [Series] {
+        match (each, record.series.len()) {
+            _ if takes_no_samples(record) => &[],
             (true, 0 | 1) => &[],
             (true, _) => &record.series,
             (false, _) => std::slice::from_ref(&record.total),
-        };
-        for series in series.iter().filter(|_| !takes_no_samples(record)) {
+        }
+    };
+    // A column of nothing but dashes says less than one sentence.
+    let mut all = runs.iter().flat_map(|run| of_record(run.record()));
+    let any = all.any(|of| of.quantile_intervals_ns.values().any(Option::is_some));
+    for run in runs {
+        let record = run.record();
+        for series in of_record(record) {
             for name in crate::order::in_order(series.quantiles_ns.keys()) {
                 let interval = series.quantile_intervals_ns.get(name).copied().flatten();
                 let end =
                     |pick: fn(&punctual_model::Interval) -> f64| interval.map(|i| micros(pick(&i)));
-                let no_interval = match record.origin {
-                    Some(_) => NOT_RECORDED,
-                    None => NO_INTERVAL,
-                };
                 let value = quantile(series, name).map(|ns| micros(ns as f64));
                 table.rows.push(vec![
                     of_run(run, runs),
@@ -290,7 +292,10 @@ fn quantiles(runs: &[Named<'_>], each: bool) -> Option<Table> {
                     if each { number(series) } else { String::new() },
                     series.context.clone().unwrap_or_default(),
                     missing.or(value, why(record, series, name)),
-                    missing.or(end(|i| i.low), no_interval),
+                    match any {
+                        true => missing.or(end(|i| i.low), no_interval(record)),
+                        false => String::new(),
+                    },
                     end(|i| i.high).unwrap_or_default(),
                     interval.map_or_else(String::new, |i| percent(i.confidence)),
                     series.count.to_string(),
@@ -307,12 +312,28 @@ fn quantiles(runs: &[Named<'_>], each: bool) -> Option<Table> {
             .push(format!("Histogram error at most {}.", percent(error)));
     }
     table.notes.extend(missing.reasons());
+    // Without samples that is the reason, and said already.
+    let counted = |run: &&'a Named<'a>| of_record(run.record()).iter().any(|of| of.count > 0);
+    if let Some(run) = runs.iter().find(counted).filter(|_| !any) {
+        let note = match run.record().origin {
+            Some(_) => "Intervals are not recorded.",
+            None => "There are too few samples for intervals.",
+        };
+        table.notes.push(note.to_owned());
+    }
     if !each {
         let totals =
             |run: &Named<'_>| needs(run, runs, [&run.record().total], |name| name != "mean");
         table.notes.extend(runs.iter().filter_map(totals));
     }
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+const fn no_interval(record: &RunRecord) -> &'static str {
+    match record.origin {
+        Some(_) => NOT_RECORDED,
+        None => NO_INTERVAL,
+    }
 }
 
 /// Why figures of a run have no interval, and how long to measure.
