@@ -120,9 +120,8 @@ fn an_assessment_names_the_causes_of_its_worst_condition() {
         return machine::skip("--explain", "tracing needs root");
     }
     let home = Home::new();
-    let assessed = home
-        .run("assess --explain --duration 2s --load cpu:1 --quiet".split(' '))
-        .stdout;
+    let answer = home.run("assess --explain --duration 2s --load cpu:1 --quiet".split(' '));
+    let assessed = &answer.stdout;
     // Of 80 columns: the sentence goes on below itself.
     let why = assessed
         .lines()
@@ -134,7 +133,9 @@ fn an_assessment_names_the_causes_of_its_worst_condition() {
         .map(|line| line["Why       ".len()..].trim())
         .collect();
     let why = why.join(" ");
-    let (condition, causes) = why.split_once(": ").unwrap_or_else(|| panic!("{assessed}"));
+    let (condition, causes) = why
+        .split_once(": ")
+        .unwrap_or_else(|| panic!("{answer:#?}"));
     let runs = home.run(["runs", "list", "--json"]).json();
     let ids = runs["runs"].as_array().unwrap().iter();
     let records = ids.map(|run| {
