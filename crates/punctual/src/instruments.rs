@@ -137,12 +137,23 @@ impl Instrument {
     /// Whether the instrument of this name has an option for how long it measures.
     #[cfg(feature = "workbench")]
     pub(crate) fn has_duration(name: &str) -> bool {
+        Self::has(name, |argument| argument.get_long() == Some("duration"))
+    }
+
+    /// Whether the instrument of this name measures something of the user's own, a program or a file, which has to be named.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn has_subject(name: &str) -> bool {
+        Self::has(name, clap::Arg::is_positional)
+    }
+
+    #[cfg(feature = "workbench")]
+    fn has(name: &str, what: impl Fn(&clap::Arg) -> bool) -> bool {
         let command = Self::augment_subcommands(clap::Command::new("measure"));
-        let mut options = command
+        let mut arguments = command
             .find_subcommand(name)
             .into_iter()
             .flat_map(clap::Command::get_arguments);
-        options.any(|option| option.get_long() == Some("duration"))
+        arguments.any(what)
     }
 
     /// Measures `cpus` where none were named.

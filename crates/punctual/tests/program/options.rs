@@ -3,9 +3,11 @@
 
 //! Options of a measurement do what they say, as far as its record tells.
 
+use std::fs;
+
 use serde_json::Value;
 
-use crate::common::{Home, QUICK, machine};
+use crate::common::{Home, QUICK, finish, machine};
 
 const ORDINARY: &str = "--priority o --dma-latency off";
 
@@ -371,9 +373,32 @@ fn values_that_cannot_be_read_say_what_was_expected() {
             "experiment sweep --knob vm.stat_interval=1,2 --measure wakup",
             "'wakeup'",
         ),
+        (
+            "experiment sweep --knob vm.stat_interval=1,2 --measure watch",
+            "`measure watch` needs the name of what it measures",
+        ),
+        (
+            "experiment sweep --knob vm.stat_interval=1,2 --and tasks",
+            "`measure tasks` needs the name of what it measures",
+        ),
     ] {
         home.run(words.split(' ')).error(2, &[expected]);
     }
+    let file = home.dir().join("sweep.toml");
+    let sweep = |more: &[&str]| {
+        let mut command =
+            home.command("experiment sweep --knob vm.stat_interval=1,2 -o".split(' '));
+        command.arg(&file).args(more);
+        finish(command)
+    };
+    sweep(&[]).fine();
+    let first = fs::read(&file).unwrap();
+    sweep(&["--blocks=2"])
+        .error(1, &["already exists"])
+        .hinted();
+    assert_eq!(fs::read(&file).unwrap(), first);
+    sweep(&["--blocks=2", "--force"]).fine();
+    assert_ne!(fs::read(&file).unwrap(), first);
     let unnamed = home.run(["history", "nosuch"]);
     unnamed.error(2, &["nosuch"]).hinted();
     assert!(!unnamed.stderr.contains("--group"), "{}", unnamed.stderr);

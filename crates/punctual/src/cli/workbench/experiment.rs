@@ -214,9 +214,13 @@ pub struct ExperimentSweepArgs {
     #[arg(long, value_name = "FIGURE", default_values = ["p50", "p99"])]
     pub compare: Vec<String>,
 
-    /// File to write, which must not exist; `-` is standard output
-    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    /// File to write; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-", value_parser = path())]
     pub output: PathBuf,
+
+    /// Overwrite the file
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Reads `NAME=VALUE`.

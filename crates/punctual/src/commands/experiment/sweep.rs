@@ -3,9 +3,6 @@
 
 //! `punctual experiment sweep`.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-
 use punctual_lab::sweep::Sweep;
 
 use crate::cli::ExperimentSweepArgs;
@@ -13,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::tuned;
 use crate::instruments::Instrument;
-use crate::output::{print, remark};
+use crate::output::{Destination, remark};
 
 /// Writes the file of a sweep.
 pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
@@ -21,11 +18,22 @@ pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
     for value in &values {
         tuned::known(&format!("{knob}={value}"))?;
     }
+    let instruments = [vec![args.measure], args.and].concat();
+    if let Some(name) = instruments
+        .iter()
+        .find(|name| Instrument::has_subject(name))
+    {
+        return Err(CliError::usage(format!(
+            "experiment sweep: `measure {name}` needs the name of what it measures"
+        ))
+        .hint(
+            "write the file with another instrument, then put this one into it, with what it measures among its `options`",
+        ));
+    }
     let text = Sweep {
         knob,
         values,
-        instruments: [vec![args.measure], args.and]
-            .concat()
+        instruments: instruments
             .into_iter()
             .map(|name| {
                 let has_duration = Instrument::has_duration(&name);
@@ -37,19 +45,14 @@ pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
         metrics: args.compare,
     }
     .file()?;
-    if args.output.as_os_str() == "-" {
-        print(&text)?;
-        return Ok(Exit::Fine);
+    let file = Destination::open(&args.output, args.force)?;
+    let is_file = !file.is_standard_output();
+    file.put(&args.output, text.as_bytes())?;
+    if is_file {
+        let name = args.output.display();
+        remark(&format!(
+            "Wrote {name}; run it with `punctual experiment run {name}`."
+        ));
     }
-    let name = args.output.display().to_string();
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&args.output)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|err| CliError::failed_to(format!("write {name}")).because(err))?;
-    remark(&format!(
-        "Wrote {name}; run it with `punctual experiment run {name}`."
-    ));
     Ok(Exit::Fine)
 }
