@@ -1432,7 +1432,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__sweep)
-            opts="-D -o -h -V --knob --measure --and --blocks --duration --compare --output --home --help --version"
+            opts="-D -o -h -V --knob --measure --and --blocks --duration --compare --output --force --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -760,8 +760,9 @@ noise\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l blocks -d 'Passes over all values, each in its own order' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s D -l duration -d 'How long each run measures, of instruments that measure for a time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l compare -d 'Figure to compare, such as p99 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s o -l output -d 'File to write; - is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l force -d 'Overwrite the file'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show the plan of a file: its cells, runs, their order, and how long they take'

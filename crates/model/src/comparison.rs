@@ -262,6 +262,8 @@ pub enum WithheldReason {
     Zeros,
     /// No run of a group counted the misses of this deadline.
     Uncounted,
+    /// All runs are of one commit, kernel or day, and a change is looked for between two.
+    OnePlace,
 }
 
 /// One figure of one group.

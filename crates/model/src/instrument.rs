@@ -83,6 +83,16 @@ const WAKE_UP: Instrument = Instrument {
     ..COMMON
 };
 
+/// Noise as another tool counts it, by occurrence or by period.
+const NOISE_OF_A_TOOL: Instrument = Instrument {
+    samples: SampleWords {
+        title: "Noise",
+        value: "Noise",
+        events: "Samples",
+    },
+    ..COMMON
+};
+
 impl Instrument {
     /// Every instrument of this program, and the tools whose results can be imported under a name of their own.
     pub const ALL: &[Self] = &[
@@ -236,6 +246,39 @@ impl Instrument {
             name: "jitterdebugger",
             heading: "Wake-up latency by jitterdebugger",
             ..WAKE_UP
+        },
+        Self {
+            name: "latmus",
+            heading: "Wake-up latency by latmus",
+            ..WAKE_UP
+        },
+        Self {
+            name: "latency",
+            heading: "Wake-up latency by Xenomai's latency",
+            ..WAKE_UP
+        },
+        Self {
+            name: "osnoise",
+            heading: "Noise by osnoise",
+            meaning: "noise as osnoise counts it",
+            ..NOISE_OF_A_TOOL
+        },
+        Self {
+            name: "hwnoise",
+            heading: "Noise by hwnoise",
+            meaning: "noise of the hardware",
+            ..NOISE_OF_A_TOOL
+        },
+        Self {
+            name: "oslat",
+            heading: "Turns of a busy loop by oslat",
+            meaning: "turns of a busy loop",
+            samples: SampleWords {
+                title: "Time of a turn",
+                value: "Turn",
+                events: "Turns",
+            },
+            ..COMMON
         },
     ];
 

@@ -42,6 +42,9 @@ pub(crate) struct Preamble {
     over: bool,
 }
 
+/// What to do with a copy of a terminal that has more in it.
+pub(crate) const ALONE: &str = "keep the command line and what cyclictest printed, and remove what stands before or after them";
+
 impl Preamble {
     /// Takes a line, if it has the command line in it.
     pub(crate) fn is_command(&mut self, line: &str) -> bool {
@@ -79,7 +82,7 @@ impl Preamble {
     }
 
     fn error(at: u64) -> ImportError {
-        ImportError::at_line(at, "this is not a line of cyclictest output")
+        ImportError::at_line(at, "this is not a line of cyclictest output").hinted(ALONE)
     }
 
     /// Returns the command line, if it is there.

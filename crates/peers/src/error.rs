@@ -86,6 +86,36 @@ impl ImportError {
         self
     }
 
+    /// Says of a file that begins with `head`, of no format that is known, what it is if that can be told.
+    pub fn no_format(head: &[u8]) -> Self {
+        let packed: [(&[u8], &str, &str); 3] = [
+            (
+                &[0x1f, 0x8b],
+                "it is compressed with gzip",
+                "unpack it first: `gunzip FILE`, or `zcat FILE | punctual runs import -`",
+            ),
+            (
+                &[0xfd, b'7', b'z', b'X', b'Z'],
+                "it is compressed with xz",
+                "unpack it first: `unxz FILE`, or `xzcat FILE | punctual runs import -`",
+            ),
+            (
+                &[0x28, 0xb5, 0x2f, 0xfd],
+                "it is compressed with zstd",
+                "unpack it first: `unzstd FILE`, or `zstdcat FILE | punctual runs import -`",
+            ),
+        ];
+        if let Some((_, what, hint)) = packed.iter().find(|(magic, ..)| head.starts_with(magic)) {
+            return Self::file(*what).hinted(hint);
+        }
+        match head {
+            [] => Self::file("it is empty"),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::file("it is text in UTF-16")
+                .hinted("convert it first: `iconv -f UTF-16 -t UTF-8 FILE`"),
+            _ => Self::UnknownFormat,
+        }
+    }
+
     /// Returns what to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -237,7 +237,7 @@ fn sysinfo(run: &RunRecord) -> Value {
         "release": run.host.kernel_release,
         "version": run.host.kernel_version,
         "machine": run.host.architecture,
-        "realtime": u8::from(run.host.preempt_rt == Some(true)),
+        "realtime": run.host.preempt_rt.map(u8::from),
     })
 }
 

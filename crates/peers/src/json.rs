@@ -51,9 +51,12 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError>
             .rsplit_once(" at line ")
             .map_or(reason.as_str(), |(reason, _)| reason);
         let error = ImportError::content(Place::Line(err.line() as u64), reason);
-        match err.is_eof() {
-            true => error.hinted("the file is truncated: import the whole file"),
-            false => error,
+        match (err.is_eof(), reason == "trailing characters") {
+            (true, _) => error.hinted("the file is truncated: import the whole file"),
+            (false, true) => {
+                error.hinted("split a file of two runs before this line, and import both parts")
+            }
+            (false, false) => error,
         }
     })
 }

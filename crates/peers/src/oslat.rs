@@ -159,7 +159,7 @@ fn series(
         rounded: match numbers {
             Numbers::Up => Rounded::Up,
             Numbers::Down => Rounded::Down,
-            Numbers::Either => Rounded::Wide,
+            Numbers::Either => Rounded::Unknown,
         },
     };
     let count = buckets

@@ -84,12 +84,26 @@ fn is_title(line: &str) -> bool {
         || line.starts_with("# RTLA ")
 }
 
-/// Reads the analysis of a hit to the end, so that rubbish or a second run there is an error.
-fn drain<R: BufRead>(lines: &mut Lines<R>) -> Result<(), ImportError> {
+/// Whether a line says that the threshold ended the run: `rtla timerlat hit stop tracing`, of rtla 6.18 on without `rtla`.
+fn is_hit(line: &str) -> bool {
+    line.ends_with("hit stop tracing")
+}
+
+/// Whether a line says what rtla does at the end or at a hit (`--on-end`, `--on-threshold`, `-t`): between screens too.
+fn is_action(line: &str) -> bool {
+    line.starts_with("Saving trace to ")
+}
+
+/// Reads the sum of all CPUs, or the analysis of a hit, to the end, so that a second run there is an error. Returns whether it tells
+/// of a hit.
+fn drain<R: BufRead>(lines: &mut Lines<R>) -> Result<bool, ImportError> {
+    let mut hit = false;
     while let Some(line) = lines.next()? {
-        if crate::format::begins_one(plain(line).0.trim()) {
+        let line = plain(line).0.trim().to_owned();
+        if crate::format::begins_one(&line) {
             return Err(second_run(lines.number()));
         }
+        hit |= is_hit(&line);
     }
-    Ok(())
+    Ok(hit)
 }

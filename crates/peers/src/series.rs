@@ -48,6 +48,8 @@ pub struct SourceSeries {
     pub max_ns: Option<u64>,
     /// The mean that is stated, if it cannot be computed.
     pub mean_ns: Option<f64>,
+    /// Periods that passed while the thread was still late for an earlier one, where the source counts them.
+    pub overruns: Option<u64>,
     /// The distribution.
     pub buckets: Option<Buckets>,
 }
@@ -62,6 +64,8 @@ pub enum Rounded {
     Up,
     /// It does not: a bucket is wider than the unit of its figures.
     Wide,
+    /// Versions differ, and which one it is cannot be told: a mean of the buckets would be one of theirs by chance.
+    Unknown,
 }
 
 /// A distribution in the source's own buckets.
@@ -108,7 +112,9 @@ impl Buckets {
         match self.rounded {
             Rounded::Down => float(bucket.from_ns),
             Rounded::Up => float(bucket.to_ns),
-            Rounded::Wide => f64::midpoint(float(bucket.from_ns), float(bucket.to_ns)),
+            Rounded::Wide | Rounded::Unknown => {
+                f64::midpoint(float(bucket.from_ns), float(bucket.to_ns))
+            }
         }
     }
 
@@ -172,9 +178,10 @@ impl SourceSeries {
     fn mean(&self) -> Option<f64> {
         let buckets = self.buckets.as_ref();
         let exact = buckets
-            .filter(|b| b.rounded != Rounded::Wide)
+            .filter(|b| matches!(b.rounded, Rounded::Down | Rounded::Up))
             .and_then(Buckets::mean);
-        let guessed = || buckets.and_then(Buckets::mean);
+        let wide = buckets.filter(|b| b.rounded == Rounded::Wide);
+        let guessed = || wide.and_then(Buckets::mean);
         let mean = exact.or(self.mean_ns).or_else(guessed)?;
         let low = self.min_ns.map_or(mean, |min| mean.max(float(min)));
         Some(self.max_ns.map_or(low, |max| low.min(float(max))))
@@ -215,6 +222,7 @@ impl SourceSeries {
                 None => BTreeMap::new(),
             },
             quantile_relative_error: worst.filter(|_| any),
+            overruns: self.overruns,
             clamped: buckets.and_then(|b| b.beyond),
             ..Series::default()
         }
@@ -275,6 +283,7 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
     let mut total = SourceSeries {
         min_ns: parts.iter().filter_map(|s| s.min_ns).min(),
         max_ns: parts.iter().filter_map(|s| s.max_ns).max(),
+        overruns: parts.iter().map(|s| s.overruns).sum(),
         ..SourceSeries::default()
     };
     for part in &parts {

@@ -406,3 +406,113 @@ fn texts_of_a_summary_are_whole_with_what_references_stand_for() {
         Some("BOOT_IMAGE=/vmlinuz isolcpus=1 & dyndbg=\"file x +p\" a=b <quiet>")
     );
 }
+
+/// Of a mail of 2006: version 0.11 has 8 columns for µs too, and for the interval.
+#[test]
+fn the_first_versions_of_cyclictest_have_wide_columns_and_print_us() {
+    let line = "T: 0 ( 2718) P:90 I:    1000 C:   10000 Min:      14 Act:      47 Avg:      52 Max:     170\n";
+    for text in [line, &format!("$ ./cyclictest -t1 -p 90 -n\n{line}")] {
+        let series = &read(text).unwrap().series[0];
+        assert_eq!(
+            (series.min_ns, series.max_ns),
+            (Some(14_000), Some(170_999))
+        );
+    }
+}
+
+#[test]
+fn a_unit_that_the_lines_show_is_that_of_the_histogram_and_of_the_log() {
+    let lines =
+        "T: 0 ( 4711) P:80 I:1000 C:      2 Min:  14961 Act:   14961 Avg:   20000 Max:   25039\n";
+    let histogram = format!(
+        "{lines}# Histogram\n014961 000001\n025039 000001\n# Total: 000000002\n# Min Latencies: 14961\n\
+         # Avg Latencies: 20000\n# Max Latencies: 25039\n# Histogram Overflows: 00000\n# Histogram Overflow at cycle number:\n\
+         # Thread 0:\n"
+    );
+    let series = &read(&histogram).unwrap().series[0];
+    assert_eq!((series.min_ns, series.max_ns), (Some(14_961), Some(25_039)));
+    let log = format!("       0:       0:   14961\n       0:       1:   25039\n{lines}");
+    let unit = |unit| import(log.as_bytes(), Format::CyclictestLog, unit, &mut NoSamples);
+    for taken in [None, Some(Unit::Microseconds)] {
+        let err = unit(taken).unwrap_err();
+        assert!(err.to_string().contains("it shows ns"), "{err}");
+        assert_eq!(err.hint(), Some("import it with --unit ns"));
+    }
+    let known = unit(Some(Unit::Nanoseconds)).unwrap();
+    assert_eq!(known.series[0].max_ns, Some(25_039));
+    let asked = import(
+        histogram.as_bytes(),
+        Format::CyclictestText,
+        Some(Unit::Microseconds),
+        &mut NoSamples,
+    );
+    assert!(asked.unwrap_err().to_string().contains("prints ns"));
+}
+
+/// rtla 6.18 says `timerlat hit stop tracing`, without `rtla`, and after the sum of all CPUs.
+#[test]
+fn a_hit_of_rtla_is_told_wherever_it_stands_and_so_is_what_was_saved() {
+    let histogram = golden("rtla-osnoise-hist.txt");
+    let threshold = Some(punctual_model::Ended::Threshold);
+    let plain = read(&histogram).unwrap();
+    let end = histogram.trim_end();
+    let saved = format!("{end}\n  Saving trace to osnoise_trace.txt\n");
+    assert_eq!(read(&saved).unwrap().series, plain.series);
+    for hit in ["osnoise hit stop tracing", "rtla osnoise hit stop tracing"] {
+        for sum in ["", "ALL:        CPU\ncount:       12\n"] {
+            let text = format!("{end}\n{sum}{hit}\n  Saving trace to osnoise_trace.txt\n");
+            let found = read(&text).unwrap();
+            assert_eq!(
+                (found.ended, &found.series),
+                (threshold, &plain.series),
+                "{text}"
+            );
+        }
+    }
+    for name in ["rtla-timerlat-top.txt", "rtla-osnoise-top.txt"] {
+        let screen = golden(name);
+        let plain = read(&screen).unwrap();
+        let text = format!(
+            "{}\n  Saving trace to trace.txt\ntimerlat hit stop tracing\n",
+            screen.trim_end()
+        );
+        let found = read(&text).unwrap();
+        assert_eq!(
+            (found.ended, &found.series),
+            (threshold, &plain.series),
+            "{name}"
+        );
+    }
+}
+
+/// Of a published run of oslat 2.60, whose versions disagree about what a bucket holds.
+#[test]
+fn no_mean_is_claimed_of_buckets_that_cannot_be_told() {
+    let text = "oslat V 2.60\nTotal runtime: \t\t1 seconds\nThread priority: \tSCHED_FIFO:1\nCPU list: \t\t1\nCPU for main thread: \t0\n\
+                Workload: \t\tno\nWorkload mem: \t\t0 (KiB)\nPreheat cores: \t\t1\n\nPre-heat for 1 seconds...\nTest starts...\nTest completed.\n\n\
+                \x20       Core:\t 1\nCounter Freq:\t 2096 (Mhz)\n    001 (us):\t 0\n    002 (us):\t 999\n    003 (us):\t 1\n    004 (us):\t 0 (including overflows)\n\
+                \x20    Minimum:\t 1 (us)\n     Average:\t 2.001 (us)\n     Maximum:\t 2 (us)\n     Max-Min:\t 1 (us)\n    Duration:\t 1.000 (sec)\n";
+    let imported = read(text).unwrap();
+    let record = imported.record(Labels::default()).unwrap();
+    assert_eq!(record.series[0].count, 1_000);
+    assert_eq!(
+        (record.series[0].mean_ns, record.total.mean_ns),
+        (None, None)
+    );
+}
+
+#[test]
+fn what_is_packed_empty_or_in_another_encoding_is_called_so() {
+    for (head, said) in [
+        (&b"\x1f\x8b\x08"[..], "it is compressed with gzip"),
+        (b"\xfd7zXZ\0", "it is compressed with xz"),
+        (b"\x28\xb5\x2f\xfd", "it is compressed with zstd"),
+        (b"\xff\xfeT\0:\0", "it is text in UTF-16"),
+        (b"", "it is empty"),
+        (b"text", "its format is unknown"),
+    ] {
+        let err = ImportError::no_format(head);
+        assert_eq!(err.to_string(), said);
+        assert_eq!(err.hint().is_none(), head.is_empty());
+    }
+}

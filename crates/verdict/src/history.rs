@@ -124,7 +124,7 @@ pub fn history(mut runs: GroupInput, asked: &HistoryRequest) -> Result<History, 
     let lines = lines(runs, asked, &mut refused);
     let mut columns: Vec<Vec<Column>> = Vec::new();
     for (_, runs) in &lines {
-        columns.push(of_line(runs, &metrics)?);
+        columns.push(of_line(runs, &metrics, asked.by)?);
     }
     let judged = columns.iter().flatten().filter(|column| column.is_judged());
     let series = judged.count().max(1);
@@ -301,7 +301,7 @@ impl Column {
     }
 }
 
-fn of_line(runs: &[Placed], metrics: &[Metric]) -> Result<Vec<Column>, CompareError> {
+fn of_line(runs: &[Placed], metrics: &[Metric], by: By) -> Result<Vec<Column>, CompareError> {
     let records = || runs.iter().map(|placed| &placed.run.record);
     let mut columns = Vec::new();
     for metric in expanded(metrics, records()) {
@@ -320,7 +320,8 @@ fn of_line(runs: &[Placed], metrics: &[Metric]) -> Result<Vec<Column>, CompareEr
             .zip(&values)
             .filter(|(_, value)| value.is_some());
         columns.push(Column {
-            withheld: lengths(&metric, with.map(|(placed, _)| &placed.run)),
+            withheld: lengths(&metric, with.clone().map(|(placed, _)| &placed.run))
+                .or_else(|| one_place(by, with.map(|(placed, _)| placed))),
             metric,
             unit,
             better,
@@ -328,6 +329,18 @@ fn of_line(runs: &[Placed], metrics: &[Metric]) -> Result<Vec<Column>, CompareEr
         });
     }
     Ok(columns)
+}
+
+/// Why runs of one commit, kernel or day have no verdict: a change could lie nowhere.
+fn one_place<'a>(by: By, mut with: impl Iterator<Item = &'a Placed>) -> Option<Withheld> {
+    let first = with.next()?.label.as_ref()?;
+    with.all(|placed| placed.label.as_ref() == Some(first))
+        .then(|| Withheld {
+            reason: WithheldReason::OnePlace,
+            detail: format!(
+                "all runs are of one {by}, and with --by {by} a change is looked for between two"
+            ),
+        })
 }
 
 /// Why runs of different lengths, those that have a figure, say nothing about it.

@@ -81,6 +81,7 @@ pub const fn obstacle(reason: WithheldReason) -> &'static str {
         WithheldReason::Resolution => "below the resolution",
         WithheldReason::Zeros => "a group with only zeros",
         WithheldReason::Uncounted => "not counted",
+        WithheldReason::OnePlace => "nothing to compare with",
     }
 }
 

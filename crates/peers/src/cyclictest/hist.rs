@@ -67,7 +67,9 @@ pub(crate) fn read<R: BufRead>(
         } else if let Some(text) = line.strip_prefix("# ") {
             below.take(at, text)?;
         } else if !line.is_empty() && !super::is_remark(&line) {
-            return Err(lines.error("this is not a line of a histogram"));
+            return Err(lines
+                .error("this is not a line of a histogram")
+                .hinted(super::ALONE));
         }
     }
     let end = lines.number();

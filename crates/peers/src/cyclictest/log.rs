@@ -60,6 +60,17 @@ pub(crate) fn read<R: BufRead>(
             } else if line.starts_with("T:") && !threads.is_empty() {
                 let row = row(at, line)?;
                 agrees(&row, summaries.len(), &threads)?;
+                if let Some(shown) = row.unit.filter(|shown| shown.ns() != unit_ns) {
+                    let error = lines.error(format!(
+                        "it shows {}, and the samples were taken for {}",
+                        shown.symbol(),
+                        unit.unwrap_or(Unit::Microseconds).symbol()
+                    ));
+                    return Err(error.hinted(match shown {
+                        Unit::Nanoseconds => "import it with --unit ns",
+                        Unit::Microseconds => "import it with --unit us",
+                    }));
+                }
                 summaries.push(row);
             } else if line == "# Histogram" {
                 return Err(lines

@@ -106,7 +106,8 @@ pub(crate) fn read<R: BufRead>(
                 return Err(second_run(lines.number()));
             }
             let begins = lines.number();
-            let mut imported = hist::read(lines, unit.or_else(|| preamble.unit()), &said)?;
+            let unit = unit_shown(&frame, unit.or_else(|| preamble.unit()))?;
+            let mut imported = hist::read(lines, unit, &said)?;
             said.tell(begins, &frame, &mut imported)?;
             imported.stated.extend(stated);
             spikes.into(&mut imported)?;
@@ -255,6 +256,30 @@ impl List {
     }
 }
 
+/// The unit that lines show by their columns, else the one that was asked for.
+///
+/// # Errors
+/// Lines that show two, or another one than was asked for.
+pub(super) fn unit_shown(frame: &[Row], asked: Option<Unit>) -> Result<Option<Unit>, ImportError> {
+    // All lines have the same unit: one that can be told tells it for all.
+    let mut shown = frame.iter().filter_map(|row| Some((row.line, row.unit?)));
+    let Some((line, known)) = shown.next() else {
+        return Ok(asked);
+    };
+    if let Some((line, _)) = shown.find(|(_, unit)| *unit != known) {
+        return Err(ImportError::at_line(line, "the lines have different units"));
+    }
+    if let Some(asked) = asked.filter(|asked| *asked != known) {
+        let (wide, said) = (known.symbol(), asked.symbol());
+        let reason = format!(
+            "its columns are as wide as cyclictest prints {wide}, and --unit or the command line says {said}"
+        );
+        return Err(ImportError::at_line(line, reason)
+            .hinted("import the file as cyclictest wrote it, or correct --unit"));
+    }
+    Ok(Some(known))
+}
+
 fn summary(
     frame: &[Row],
     unit: Option<Unit>,
@@ -262,27 +287,9 @@ fn summary(
     stated: Vec<String>,
     ended: Option<Ended>,
 ) -> Result<Imported, ImportError> {
-    // All lines have the same unit: one that can be told tells it for all.
     let line = frame.first().map_or(0, |row| row.line);
-    let shown = frame.iter().find(|row| row.unit.is_some());
-    let known = shown.and_then(|row| row.unit);
-    if frame
-        .iter()
-        .any(|row| row.unit.is_some() && row.unit != known)
-    {
-        return Err(ImportError::at_line(line, "the lines have different units"));
-    }
-    if let (Some(shown), Some(known), Some(unit)) = (shown, known, unit)
-        && known != unit
-    {
-        let (wide, said) = (known.symbol(), unit.symbol());
-        let reason = format!(
-            "its columns are as wide as cyclictest prints {wide}, and --unit or the command line says {said}"
-        );
-        return Err(ImportError::at_line(shown.line, reason)
-            .hinted("import the file as cyclictest wrote it, or correct --unit"));
-    }
-    let unit = known.or(unit).ok_or_else(|| {
+    let unit = unit_shown(frame, unit)?;
+    let unit = unit.ok_or_else(|| {
         ImportError::at_line(line, "it does not show whether its values are µs or ns")
             .hinted("add --unit us or --unit ns")
     })?;
@@ -350,7 +357,9 @@ pub(super) fn row(at: u64, text: &str) -> Result<Row, ImportError> {
     let avg = field("Avg:", " Max:")?;
     let max = field("Max:", "")?;
     let max = max.split_once(" SMI:").map_or(max.as_str(), |(max, _)| max);
-    let untouched = padded(&cycles, &min, max);
+    // Up to 0.11 every field has 8 columns, of µs too: the interval as well, which has none later.
+    let is_old = interval.len() == 8 && interval.starts_with(' ');
+    let untouched = !is_old && padded(&cycles, &min, max);
     let value = |what, text: &str| number(at, what, text.trim());
     value("Act", &act)?;
     let thread = value("T", &thread)?;
@@ -365,9 +374,13 @@ pub(super) fn row(at: u64, text: &str) -> Result<Row, ImportError> {
         min: value("Min", &min)?,
         avg: value("Avg", &avg)?,
         max: value("Max", max)?,
-        unit: unit_of(&act)
-            .or_else(|| unit_of(&avg))
-            .filter(|_| untouched),
+        unit: match is_old {
+            // There is no other yet.
+            true => Some(Unit::Microseconds),
+            false => unit_of(&act)
+                .or_else(|| unit_of(&avg))
+                .filter(|_| untouched),
+        },
     })
 }
 

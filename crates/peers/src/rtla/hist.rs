@@ -12,7 +12,7 @@ use std::io::BufRead;
 
 use punctual_stats::{Bucket, float};
 
-use super::{cpu, drain, duration};
+use super::{cpu, drain, duration, is_action, is_hit};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
@@ -72,11 +72,13 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
             "" => {}
             // What comes after the figures is the analysis of a hit, or the sum of all CPUs.
             _ if below_max => {
-                if name == "ALL:" || line.starts_with("rtla ") {
-                    if line.contains("hit stop tracing") {
+                if is_action(&line) {
+                    continue;
+                }
+                if name == "ALL:" || is_hit(&line) || line.starts_with("rtla ") {
+                    if is_hit(&line) | drain(lines)? {
                         imported.ended = Some(punctual_model::Ended::Threshold);
                     }
-                    drain(lines)?;
                     break;
                 }
                 return Err(lines.error("this line follows the end of a histogram"));

@@ -8,7 +8,7 @@
 
 use std::io::BufRead;
 
-use super::{Screens, cpu, drain, is_title};
+use super::{Screens, cpu, drain, is_action, is_hit, is_title};
 use punctual_stats::float;
 
 use crate::error::ImportError;
@@ -34,7 +34,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         let title = line == "Operating System Noise" || line == "Hardware-related Noise";
         if screens.any && !title && is_title(line) {
             return Err(second_run(at));
-        } else if line.is_empty() || line.starts_with('#') {
+        } else if line.is_empty() || line.starts_with('#') || is_action(line) {
         } else if title {
             screens.title(at, cleared, &mut imported)?;
             let instrument = match line {
@@ -56,7 +56,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
             let kind = rest.split_once("Max Single").map(|(_, kinds)| kinds);
             let words = kind.map(|kinds| kinds.split_ascii_whitespace().map(ToOwned::to_owned));
             kinds = words.map(Iterator::collect);
-        } else if line.contains("hit stop tracing") {
+        } else if is_hit(line) {
             imported.ended = Some(punctual_model::Ended::Threshold);
             drain(lines)?;
             break;

@@ -8,7 +8,7 @@ use std::io::BufRead;
 use punctual_model::Ended;
 use punctual_stats::float;
 
-use super::{Screens, cpu, drain, is_title};
+use super::{Screens, cpu, drain, is_action, is_hit, is_title};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
@@ -50,11 +50,11 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
             screens.lasted(at, &mut imported, lasted)?;
         } else if line.starts_with("CPU COUNT") {
             heading = true;
-        } else if line.contains("hit stop tracing") {
+        } else if is_hit(line) {
             imported.ended = Some(Ended::Threshold);
             drain(lines)?;
             break;
-        } else if line.starts_with("ALL") || line.starts_with("rtla ") {
+        } else if line.starts_with("ALL") || line.starts_with("rtla ") || is_action(line) {
             // The sum of all CPUs is ours to make.
         } else {
             let unit_ns = unit_ns
@@ -111,7 +111,9 @@ fn row(
         // The count is that of the interrupts; of a kind without samples there are dashes.
         let none = min.is_none() && avg.is_none() && max.is_none();
         if count == 0 && !none {
-            return Err(wrong("it has figures but no samples"));
+            return Err(wrong("it has figures but no samples").hinted(
+                "rtla counts interrupts, and here a thread's sample came before the first: leave this row out, or make a longer run",
+            ));
         }
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             return Err(wrong("its minimum is above its maximum"));

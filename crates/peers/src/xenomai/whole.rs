@@ -69,9 +69,13 @@ impl Found {
             min_ns: positive(min),
             max_ns: positive(max),
             mean_ns: positive(avg).map(float),
+            overruns: self.overruns,
             buckets,
             ..SourceSeries::default()
         });
+        if to.format == Format::XenomaiLatency && avg >= 0 {
+            to.state("the mean is that of the means of the seconds");
+        }
         Ok(())
     }
 
@@ -82,16 +86,10 @@ impl Found {
         if !head.isolated {
             to.state("the CPU was not isolated");
         }
-        if let Some(overruns) = self.overruns.filter(|count| *count > 0) {
-            to.state(format!("{overruns} overruns"));
-        }
         if let Some(switches) = self.switches.filter(|count| *count > 0) {
             to.state(format!(
                 "{switches} switches to Linux's own mode: latencies may be those of Linux"
             ));
-        }
-        if to.format == Format::XenomaiLatency {
-            to.state("the mean is that of the means of the seconds");
         }
     }
 

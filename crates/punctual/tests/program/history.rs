@@ -227,6 +227,28 @@ fn machines_and_ways_of_measuring_are_series_of_their_own_unless_told_otherwise(
 }
 
 #[test]
+fn a_gate_does_not_open_where_a_change_could_lie_nowhere() {
+    let mut nights = Nights::new();
+    nights.add("one", (20, 10, 1.8), |run, record| {
+        record["tags"]["commit"] = json!("same");
+        record["started"] = json!(format!("2026-03-01T02:00:{run:02}Z"));
+    });
+    let by_run = nights.history("one", &["--fail-on=new-worse"]);
+    assert_eq!(by_run.code(), 3, "{by_run:#?}");
+    for (by, what) in [("commit", "commit"), ("kernel", "kernel"), ("day", "day")] {
+        let by = format!("--by={by}");
+        let answer = nights.history("one", &[&by, "--fail-on=new-worse"]);
+        assert_eq!(answer.code(), 6, "{answer:#?}");
+        let said = answer.stdout.replace("\n  ", " ");
+        assert!(
+            said.contains(&format!("all runs are of one {what}")),
+            "{said}"
+        );
+        assert!(!said.contains("No change was found"), "{said}");
+    }
+}
+
+#[test]
 fn runs_in_virtual_time_are_a_series_of_their_own_whatever_is_ignored() {
     let mut nights = Nights::new();
     nights.add("mixed", (40, 40, 1.0), |run, record| {

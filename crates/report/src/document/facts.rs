@@ -52,12 +52,18 @@ pub(crate) fn in_short(host: &HostFacts) -> String {
 }
 
 /// Says what machine and kernel it was, how it was booted and what had been changed of it.
-pub(crate) fn host_facts(host: &HostFacts) -> Vec<(String, String)> {
+///
+/// Of an imported run nobody looked for what had been changed.
+pub(crate) fn host_facts(host: &HostFacts, is_imported: bool) -> Vec<(String, String)> {
     let mut facts = machine_facts(host);
     let booted = host.cmdline.iter().cloned();
     facts.extend(booted.map(|line| ("Booted".to_owned(), line)));
     let tuned = host.tuning.as_ref().map(tuned);
-    let tuned = tuned.unwrap_or_else(|| "no tuning in effect was found".to_owned());
+    let none = match is_imported {
+        true => "unknown",
+        false => "no tuning in effect was found",
+    };
+    let tuned = tuned.unwrap_or_else(|| none.to_owned());
     facts.push(("Tuned".to_owned(), tuned));
     facts
 }

@@ -105,14 +105,24 @@ fn answer(history: &History) -> Answer {
         series_of(judged as u64),
         counted(runs as u64, "run")
     );
+    // One reason for all of them.
+    let withheld = || {
+        let mut details = history.lines.iter().flat_map(|line| &line.series);
+        let first = &details.next()?.withheld.as_ref()?.detail;
+        let same = |of: &HistorySeries| of.withheld.as_ref().is_some_and(|of| of.detail == *first);
+        details.all(same).then_some(first)
+    };
     let (tone, word, sentence) = match (new.as_slice(), changes.len()) {
         ([], 0) if judged == 0 => (
             Tone::Doubtful,
             "too few runs",
-            format!(
-                "No series is long enough: finding a change takes {} runs of one machine, measured in one way.",
-                punctual_stats::history::LEAST_RUNS
-            ),
+            match withheld() {
+                Some(detail) => format!("No verdict: {detail}."),
+                None => format!(
+                    "No series is long enough: finding a change takes {} runs of one machine, measured in one way.",
+                    punctual_stats::history::LEAST_RUNS
+                ),
+            },
         ),
         ([], 0) => (
             Tone::Good,
@@ -379,7 +389,7 @@ fn levels(line: &HistoryLine) -> Table {
                 format!("{} .. {}", share(ends.low), share(ends.high))
             }),
             times.verdict(match (series.verdict, &series.withheld) {
-                (_, Some(_)) => "unequal lengths",
+                (_, Some(withheld)) => punctual_verdict::words::obstacle(withheld.reason),
                 (HistoryVerdict::Changed, _) => "changed",
                 (HistoryVerdict::NoChange, _) => "no change",
                 (HistoryVerdict::TooFewRuns, _) => "too few runs",

@@ -23,23 +23,27 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
             .map(|run| facts::run_facts(&run.record));
         blocks.extend(of.map(Block::Facts));
     }
-    let mut hosts: Vec<(HostFacts, Vec<&str>)> = Vec::new();
+    let mut hosts: Vec<(HostFacts, bool, Vec<&str>)> = Vec::new();
     for (record, name) in records.iter().zip(&names) {
-        match hosts.iter_mut().find(|(host, _)| *host == record.host) {
-            Some((_, runs)) => runs.push(name),
-            None => hosts.push((record.host.clone(), vec![name])),
+        let is_imported = record.origin.is_some();
+        let same = |(host, imported, _): &&mut (HostFacts, bool, Vec<&str>)| {
+            *host == record.host && *imported == is_imported
+        };
+        match hosts.iter_mut().find(same) {
+            Some((.., runs)) => runs.push(name),
+            None => hosts.push((record.host.clone(), is_imported, vec![name])),
         }
     }
     for assessment in &material.assessments {
         for condition in &assessment.conditions {
-            if hosts.iter().all(|(host, _)| *host != condition.run.host) {
-                hosts.push((condition.run.host.clone(), Vec::new()));
+            if hosts.iter().all(|(host, ..)| *host != condition.run.host) {
+                hosts.push((condition.run.host.clone(), false, Vec::new()));
             }
         }
     }
     let several = hosts.len() > 1;
-    for (host, runs) in &hosts {
-        let mut facts = facts::host_facts(host);
+    for (host, is_imported, runs) in &hosts {
+        let mut facts = facts::host_facts(host, *is_imported);
         if several && !runs.is_empty() {
             let more = runs.len().saturating_sub(8);
             let mut listed: Vec<String> = runs.iter().take(8).map(ToString::to_string).collect();

@@ -139,7 +139,10 @@ fn measured(result: &StudyResult) -> Block {
     let number = result.number.map(|n| format!(", run {n} of the study"));
     let scale = format!("{}{}", result.scale, number.unwrap_or_default());
     let host = machine(result);
-    let mut out: Vec<(String, String)> = host.iter().flat_map(facts::host_facts).collect();
+    let mut out: Vec<(String, String)> = host
+        .iter()
+        .flat_map(|host| facts::host_facts(host, false))
+        .collect();
     out.push(("Scale".to_owned(), scale));
     let parts = result.parts.iter().flat_map(facts_of);
     out.extend(parts.map(|(label, line)| (label.to_owned(), line)));

@@ -321,7 +321,7 @@ fn one(
         .read_to_end(&mut head)
         .map_err(read)?;
     let format = args.format.or_else(|| detect(&head));
-    let format = format.ok_or_else(|| failed(ImportError::UnknownFormat))?;
+    let format = format.ok_or_else(|| failed(ImportError::no_format(&head)))?;
     let whole = BufReader::with_capacity(256 << 10, io::Cursor::new(head).chain(input));
 
     let id = Uuid::now_v7();
