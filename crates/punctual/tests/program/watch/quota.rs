@@ -76,6 +76,10 @@ fn the_quota_of_its_group_is_named() {
         assert_eq!(quota, None);
         return;
     }
+    if quota.is_none() && seen.record["watched"]["set_up_unjudged"] == 1 {
+        // On a busy machine the loop may end before it is looked at how it is set up, and that is said.
+        return;
+    }
     let quota = quota.unwrap_or_else(|| panic!("stopped {} times: {habits:#?}", group.stopped()));
     assert!(seen.thread["late"]["count"].as_u64().unwrap() > 0);
     let path = quota["evidence"][0]["path"].as_str().unwrap();
