@@ -151,6 +151,9 @@ impl From<CompareError> for CliError {
             {
                 "measure with --deadline TIME to count misses; `punctual runs show RUN` shows the figures that a run has"
             }
+            CompareError::AllRefused { .. } => {
+                "`punctual runs show RUN` shows the check that failed"
+            }
             CompareError::NoFigure { .. } => {
                 "`punctual runs show RUN` shows the figures that a run has"
             }
@@ -159,7 +162,10 @@ impl From<CompareError> for CliError {
             CompareError::Twice { .. } => "`punctual runs rm RUN` removes one of them",
             _ => return Self::failed_to("compare").because(err),
         };
-        let wrong = !matches!(err, CompareError::NoFigure { .. });
+        let wrong = !matches!(
+            err,
+            CompareError::NoFigure { .. } | CompareError::AllRefused { .. }
+        );
         let error = Self::failed_to("compare").because(err).hint(hint);
         match wrong {
             true => error.exiting(Exit::Usage),

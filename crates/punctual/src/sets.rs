@@ -14,7 +14,6 @@ use punctual_tasks::file::{Draft, FILE_LIMIT};
 use punctual_tasks::{Limits, TaskSetError, example, file, observe, rt_app};
 
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::finding::find;
 
 /// Gives the set the overheads that a run observed.
@@ -68,7 +67,7 @@ fn draft(path: &Path) -> Result<Draft, CliError> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .and_then(|f| f.take(FILE_LIMIT + 1).read_to_end(&mut bytes))
-        .map_err(|err| failed(err).exiting(Exit::Usage))?;
+        .map_err(failed)?;
     if bytes.len() as u64 > FILE_LIMIT {
         let reason = format!("{name}: larger than {FILE_LIMIT} bytes, too large for a task set");
         return Err(CliError::usage(reason));

@@ -197,7 +197,7 @@ fn bars(distribution: &Distribution) -> String {
     let shown: Vec<_> = distribution.series.iter().filter(|s| s.shown).collect();
     for series in shown.iter().take(DRAWN) {
         out += &format!(
-            "{}: {} samples\n",
+            "{}: {} samples; a bar is as long as the logarithm of its count\n",
             series.name().replace('\n', " "),
             grouped(series.count)
         );

@@ -213,7 +213,7 @@ fn a_list_of_runs() {
         },
     ];
     let list = |lines: &[RunListEntry], foreign: &[String]| {
-        text::page(&Document::of_list(lines, foreign), 80, Detail::Summary)
+        text::page(&Document::of_list(lines, &[], foreign), 80, Detail::Summary)
     };
     compare("list", &list(&lines, &["notes.txt".to_owned()]));
     assert_eq!(list(&[], &[]), "No runs\n");
@@ -223,6 +223,14 @@ fn a_list_of_runs() {
     let text = list(&same, &[]);
     assert!(
         text.contains("\n …456789ab ") && text.contains("\n …76543210 "),
+        "{text}"
+    );
+    // A run of the store that is not listed differs from it in its 13th character.
+    let others = ["019aa0f0-1299-7abc-8def-0123456789ab".to_owned()];
+    let some = Document::of_list(&lines[..1], &others, &[]);
+    let text = text::page(&some, 80, Detail::Summary);
+    assert!(
+        text.contains("\n 019aa0f0-12 ") || text.contains("\n 019aa0f0-123 "),
         "{text}"
     );
 }

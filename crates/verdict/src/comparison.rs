@@ -183,6 +183,7 @@ pub fn compare(
     };
     let table = Table::of(metric::expand(&metrics, records()), &groups);
     if table.values.iter().flatten().flatten().all(Option::is_none) {
+        all_refused(&groups)?;
         return Err(CompareError::NoFigure {
             asked: asked.metrics.iter().map(ToString::to_string).collect(),
         });
@@ -248,6 +249,21 @@ pub fn compare(
         remarks,
         requirements,
     }))
+}
+
+/// Fails where groups have no runs because each was refused: their figures are not what is missing.
+fn all_refused(groups: &[GroupInput]) -> Result<(), CompareError> {
+    let refused = || groups.iter().flat_map(|group| &group.refused);
+    match refused().next() {
+        Some(first) if groups.iter().all(|group| group.runs.is_empty()) => {
+            Err(CompareError::AllRefused {
+                count: refused().count(),
+                first: first.id.clone(),
+                reason: first.reason.clone(),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a group has runs in virtual time.

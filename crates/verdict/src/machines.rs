@@ -376,9 +376,10 @@ fn remarks(groups: &[MachinesGroup], imported: usize, refused: &[RefusedRun]) ->
         .count();
     if small > 0 {
         let detail = format!(
-            "{small} of {} groups have fewer than {LEAST_MACHINES} machines: too few to say which of them is \
+            "{small} of {} group{} with fewer than {LEAST_MACHINES} machines: too few to say which of them is \
              not like the others",
-            groups.len()
+            groups.len(),
+            plural(groups.len())
         );
         remarks.push(Finding::observed("small-group", detail));
     }

@@ -7,11 +7,12 @@ mod hosts;
 
 use std::path::Path;
 
-use punctual_model::{Better, Comparison};
+use punctual_model::{Better, ComparedGroup, Comparison};
 use punctual_report::document::{Document, Material};
 use punctual_stats::runs::{IntervalMethod, Options};
 use punctual_store::{Store, decode};
-use punctual_verdict::comparison::{ComparisonRequest, GroupInput, compare, published};
+use punctual_verdict::comparison::published::{self, TableError};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, compare};
 use punctual_verdict::select::{Chosen, all_of, groups, read};
 
 use crate::cli::{self, CompareArgs, CompareBy, CompareDirection, CompareInterval};
@@ -39,7 +40,13 @@ pub(crate) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
             ..Material::default()
         })
     })?;
-    Ok(gate::exit(&comparison, &args.fail_on))
+    let has = |group: &ComparedGroup| !group.runs.is_empty() || group.published.is_some();
+    let groups = comparison.groups.split_first();
+    let any = groups.is_some_and(|(first, others)| has(first) && others.iter().any(has));
+    Ok(match gate::exit(&comparison, &args.fail_on) {
+        Exit::Fine if !any => Exit::Failed,
+        exit => exit,
+    })
 }
 
 fn options(args: &CompareArgs) -> Options {
@@ -122,6 +129,15 @@ fn table(file: &Path, args: &CompareArgs) -> Result<Comparison, CliError> {
             None => Better::Neither,
         },
     };
-    published::compare(&rows, &args.groups, &figure, &options(args))
-        .map_err(|err| failed().because(err))
+    published::compare(&rows, &args.groups, &figure, &options(args)).map_err(|err| {
+        let is_usage = matches!(
+            err,
+            TableError::NoSuchLine { .. } | TableError::One { .. } | TableError::Itself { .. }
+        );
+        let error = failed().because(err);
+        match is_usage {
+            true => error.exiting(Exit::Usage),
+            false => error,
+        }
+    })
 }

@@ -13,6 +13,7 @@ use punctual_stats::history::Options;
 use punctual_store::Store;
 use punctual_verdict::history::{By, HistoryRequest, history};
 use punctual_verdict::select::{Chosen, all_of, find, of_any_time};
+use punctual_verdict::words::plural;
 
 use crate::cli::{HistoryArgs, HistoryFailOn};
 use crate::error::CliError;
@@ -72,7 +73,7 @@ fn of_runs(home: Option<&Path>, args: &HistoryArgs) -> Result<History, CliError>
     let history = history(runs, &asked)?;
     if let (true, Some(first)) = (history.lines.is_empty(), history.refused.first()) {
         let n = history.refused.len();
-        let error = CliError::failed_to(format!("make a series of {n} runs"))
+        let error = CliError::failed_to(format!("make a series of {n} run{}", plural(n)))
             .because(format!("run {}: {}", first.id, first.reason));
         return Err(match args.by {
             By::Commit => error.hint(

@@ -57,8 +57,9 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
         None => {
             let names: Vec<String> = loads.iter().map(ToString::to_string).collect();
             remark(&format!(
-                "Loading with {} on {cpus} CPUs; Ctrl-C stops.",
-                names.join(", ")
+                "Loading with {} on {cpus} CPU{}; Ctrl-C stops.",
+                names.join(", "),
+                if cpus == 1 { "" } else { "s" }
             ));
             let mut alone = Alone::new(args, &loads, &stop);
             work(&mut |report| alone.take(report)).map_err(|err| cannot_run(&err))?;

@@ -110,7 +110,10 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         output::json(&list)?;
     } else {
         let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
-        print(&output::written(&Document::of_list(&lines, &foreign)))?;
+        // What is shown of an id means one run of the store, also where only some are listed.
+        let all = index.list(&Filter::default()).map_err(failed)?;
+        let ids: Vec<String> = all.iter().map(|row| row.id.to_string()).collect();
+        print(&output::written(&Document::of_list(&lines, &ids, &foreign)))?;
     }
     home::remark_if_missing(home);
     if is_empty && let Some(other) = home::elsewhere(store.home()) {

@@ -233,9 +233,14 @@ impl Site {
         {
             return Err((400, "a run is in both groups or chosen twice".to_owned()));
         }
+        let allow_invalid = match request.value("invalid") {
+            None | Some("") => false,
+            Some("allow") => true,
+            Some(_) => return Err((400, "invalid: allow, or nothing".to_owned())),
+        };
         let chosen = Chosen {
             metrics: &metrics,
-            allow_invalid: request.value("invalid") == Some("allow"),
+            allow_invalid,
             ..Chosen::default()
         };
         let refused = |err: SelectError| (400, told(&err.into()));

@@ -582,7 +582,11 @@ fn a_published_table_is_answered_with_what_it_cannot_say() {
         assert_eq!(result["verdict"], "too_few_runs", "{result}");
     }
     home.run(question.iter().chain(&["950000", "1"]))
-        .error(1, &["no line is named `1`"]);
+        .error(2, &["no line is named `1`"]);
+    home.run(question.iter().chain(&["950000", "950000"]))
+        .error(2, &["`950000` is named twice"]);
+    home.run(question.iter().chain(&["950000"]))
+        .error(2, &["only `950000` was named"]);
     home.run(["compare", "--table", "/nonexistent.csv"])
         .error(1, &["/nonexistent.csv"]);
 }

@@ -441,3 +441,23 @@ fn an_assessment_judges_requirements_under_each_condition() {
     // The table of deadlines is not changed by it.
     assert_eq!(assessment["deadlines"].as_array().unwrap().len(), 8);
 }
+
+#[test]
+fn a_goal_of_precision_has_the_interval_of_the_table() {
+    let home = Home::new();
+    let goals = "--until p50:0.1% --until p99:1% --until mean:0.1%";
+    let record = home.measure(&format!(
+        "{ORDINARY} --interval 200us --duration 3s {goals}"
+    ));
+    let states = record["precision"].as_array().unwrap();
+    assert_eq!(states.len(), 3 * series(&record).len());
+    for state in states {
+        let name = state["target"].as_str().unwrap().split(':').next().unwrap();
+        let thread = &series(&record)[usize::try_from(int(&state["thread"])).unwrap()];
+        let known = match name {
+            "mean" => &thread["mean_interval_ns"],
+            name => &thread["quantile_intervals_ns"][name],
+        };
+        assert_eq!(&state["interval_ns"], known, "{name}: {record:#}");
+    }
+}

@@ -135,8 +135,8 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     let best = QUANTILES.iter().find(supported);
     let max = total.max_ns.map(|ns| micros(ns as f64));
     let mut sentence = format!(
-        "{name}: {} {events}",
-        crate::chart::scale::grouped(total.count)
+        "{name}: {}",
+        counted(total.count, events.strip_suffix('s').unwrap_or(&events))
     );
     if let Some(q) = best
         && let Some(value) = total.quantiles_ns.get(*q).copied().flatten()

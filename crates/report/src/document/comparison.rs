@@ -143,8 +143,9 @@ fn key(result: &ComparedFigure, times: Times) -> KeyFigure {
         ),
         value,
         detail: format!(
-            "{detail}; {} against {} runs",
-            result.candidate.runs, result.baseline.runs
+            "{detail}; {} against {}",
+            result.candidate.runs,
+            counted(result.baseline.runs, "run")
         ),
     }
 }
@@ -180,7 +181,10 @@ pub(super) fn unsound<'a>(runs: impl Iterator<Item = &'a ComparedRun>) -> Option
     let invalid = measured.iter().filter(|run| !run.valid).count();
     let mut text = String::new();
     if invalid > 0 {
-        text += &format!(", {invalid} of them not valid");
+        text += &match measured.len() {
+            1 => ", not valid".to_owned(),
+            _ => format!(", {invalid} of them not valid"),
+        };
     }
     if !imported.is_empty() {
         text += &format!(", {} not checked", imported.len());

@@ -65,7 +65,12 @@ fn threshold(run: &RunRecord, of: &str) -> Vec<Block> {
                     s.thread.to_string(),
                     s.cpu.to_string(),
                     micros(s.latency_ns as f64),
-                    if *s == sample { "yes" } else { "" }.to_owned(),
+                    if s.latency_ns > hit.threshold_ns.get() {
+                        "yes"
+                    } else {
+                        ""
+                    }
+                    .to_owned(),
                 ]
             })
             .collect();

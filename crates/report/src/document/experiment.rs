@@ -80,10 +80,10 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
     let mut facts = vec![(
         "Runs",
         format!(
-            "{}, {} of {} blocks, seed {}; {state}",
+            "{}, {} of {}, seed {}; {state}",
             counted(results.cells.len() as u64, "cell"),
             results.blocks,
-            results.blocks_planned,
+            counted(results.blocks_planned, "block"),
             results.seed
         ),
     )];

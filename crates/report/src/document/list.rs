@@ -4,6 +4,7 @@
 //! The list of runs.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use punctual_model::{RunListEntry, RunListFigures};
 
@@ -26,10 +27,11 @@ enum Shown {
 impl Document {
     /// Makes a list of a row a run, then the runs that cannot be read with their reasons.
     ///
-    /// Of ids as much of the beginning is shown, or of the end where that is shorter, as makes all of `lines` differ, and at
-    /// least 8 characters. `foreign` is what else was found among the runs.
-    pub fn of_list(lines: &[RunListEntry], foreign: &[String]) -> Self {
-        let shown = shown(lines);
+    /// Of ids as much of the beginning is shown, or of the end where that is shorter, as tells each of `lines` from all others
+    /// and from the runs of the store that are not listed, `ids`; and at least 8 characters. `foreign` is what else was found
+    /// among the runs.
+    pub fn of_list(lines: &[RunListEntry], ids: &[String], foreign: &[String]) -> Self {
+        let shown = shown(lines, ids);
         let mut blocks = Vec::new();
         let table = table(lines, shown);
         blocks.push(match (lines.is_empty(), table.rows.is_empty()) {
@@ -112,12 +114,12 @@ fn short(id: &str, shown: Shown) -> String {
     }
 }
 
-fn shown(lines: &[RunListEntry]) -> Shown {
-    let first = different(lines.iter().map(|line| line.id.clone()));
+fn shown(lines: &[RunListEntry], ids: &[String]) -> Shown {
+    let first = different(lines, ids, |id| id.to_owned());
     if first <= TIME {
         return Shown::First(first);
     }
-    let last = different(lines.iter().map(|line| line.id.chars().rev().collect()));
+    let last = different(lines, ids, |id| id.chars().rev().collect());
     if last < first {
         Shown::Last(last)
     } else {
@@ -125,14 +127,15 @@ fn shown(lines: &[RunListEntry]) -> Shown {
     }
 }
 
-/// The length, at least 8, at which ids that are not the same differ.
-fn different(ids: impl Iterator<Item = String>) -> usize {
-    let mut ids: Vec<String> = ids.collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let common = ids.array_windows().map(|[a, b]| {
+/// The length, at least 8, at which each of the listed ids, read as `turn` does, differs from all that are not the same.
+fn different(lines: &[RunListEntry], ids: &[String], turn: impl Fn(&str) -> String) -> usize {
+    let listed: BTreeSet<String> = lines.iter().map(|line| turn(&line.id)).collect();
+    let mut all = listed.clone();
+    all.extend(ids.iter().map(|id| turn(id)));
+    let all: Vec<String> = all.into_iter().collect();
+    let common = all.array_windows().filter_map(|[a, b]| {
         let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
-        alike.count() + 1
+        (listed.contains(a) || listed.contains(b)).then(|| alike.count() + 1)
     });
     common.max().unwrap_or_default().max(SHORT)
 }

@@ -323,10 +323,10 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
                 )
             }
             (other, n) => format!(
-                "{}: {}, {n} of {} checks did not pass",
+                "{}: {}, {n} of {} did not pass",
                 run.name,
                 other.mark(),
-                record.checks.len()
+                counted(record.checks.len() as u64, "check")
             ),
         };
         if all.len() <= MANY || !run.validity().is_valid() {

@@ -46,7 +46,7 @@ pub(super) fn more(runs: &[Named<'_>]) -> Option<Block> {
         misses(runs, true),
     ];
     let tables: Vec<Block> = tables.into_iter().flatten().map(Block::Table).collect();
-    let title = "Shape, P-square, quantiles and misses of each thread";
+    let title = "More of each thread";
     (!tables.is_empty()).then(|| Block::Fold(title.to_owned(), tables))
 }
 

@@ -183,11 +183,10 @@ fn tasks(check: &TasksCheck) -> Table {
             .tasks
             .iter()
             .filter(|t| t.response_ns.is_some() && !t.exact);
-        table.notes.push(format!(
-            "{} of {} bounds may be longer than any response: their analysis is safe, not exact.",
-            inexact.count(),
-            check.tasks.len()
-        ));
+        table.notes.push(match (inexact.count(), check.tasks.len()) {
+            (_, 1) => "The bound may be longer than any response: its analysis is safe, not exact.".to_owned(),
+            (n, all) => format!("{n} of {all} bounds may be longer than any response: their analysis is safe, not exact."),
+        });
     }
     let longer = |bound: &TaskBound| {
         let delays = bound.interference.iter().map(|by| by.total_ns.get());

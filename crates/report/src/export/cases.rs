@@ -18,6 +18,7 @@ use punctual_verdict::{gate, words};
 
 use punctual_verdict::claims::incomplete;
 
+use crate::chart::scale::counted;
 use crate::document::{Material, Printed};
 
 /// One thing that was judged.
@@ -191,7 +192,7 @@ fn compared(suite: &str, comparison: &Comparison, cases: &mut Vec<Case>) {
                     of.high
                 )
             });
-            format!(", ratio {:.4}{interval}", ratio.estimate)
+            format!("ratio {:.4}{interval}, ", ratio.estimate)
         });
         let why = result.withheld.as_ref();
         let why = why.map_or_else(String::new, |of| format!("; {}", of.detail));
@@ -200,11 +201,10 @@ fn compared(suite: &str, comparison: &Comparison, cases: &mut Vec<Case>) {
             name: result.figure.clone(),
             outcome,
             detail: format!(
-                "{}: {}{ratio}, {} and {} runs{why}",
+                "{}: {ratio}{} and {}{why}",
                 said(result),
-                result.unit,
                 result.baseline.runs,
-                result.candidate.runs
+                counted(result.candidate.runs, "run")
             ),
         });
     }

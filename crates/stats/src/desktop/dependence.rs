@@ -104,6 +104,11 @@ impl Dependence {
         self.values.worth()
     }
 
+    /// Whether the `p` quantile is one of those that are followed.
+    pub(crate) fn follows(&self, p: f64) -> bool {
+        self.quantiles.iter().any(|(q, _)| q.total_cmp(&p).is_eq())
+    }
+
     /// What the samples are worth for the `p` quantile, which is one of those that were asked for.
     pub fn worth(&self, p: f64) -> Option<Worth> {
         let values = self.values.worth()?;

@@ -26,7 +26,9 @@
 //! In simulation (a test) 95 % intervals at the stop cover the truth at least 92 % of the time.
 
 use crate::precision::{dependent_mean_interval, dependent_quantile_interval};
-use crate::{Dependence, HalfWidth, LatencyHistogram, Moments, PrecisionTarget, Statistic};
+use crate::{
+    Accumulator, Dependence, HalfWidth, LatencyHistogram, Moments, PrecisionTarget, Statistic,
+};
 
 const BLOCK: usize = 64;
 
@@ -128,8 +130,31 @@ impl StopRule {
 
     /// Evaluates the targets and puts the next look off until a quarter more samples are there.
     pub fn look(&mut self, histogram: &LatencyHistogram, moments: &Moments) -> Vec<TargetState> {
-        self.next_look = self.count.max(Self::MINIMUM).saturating_mul(5) / 4;
+        self.put_off();
         self.evaluate(histogram, moments)
+    }
+
+    fn put_off(&mut self) {
+        self.next_look = self.count.max(Self::MINIMUM).saturating_mul(5) / 4;
+    }
+
+    /// As [`look`](Self::look), of samples whose figures are those of `all`.
+    pub fn look_at(&mut self, all: &Accumulator) -> Vec<TargetState> {
+        self.put_off();
+        self.evaluate_all(all)
+    }
+
+    /// As [`evaluate`](Self::evaluate), of samples whose figures are those of `all`. Of a quantile that it follows too, samples
+    /// are worth what they are worth there, so that one figure has one interval.
+    pub fn evaluate_all(&self, all: &Accumulator) -> Vec<TargetState> {
+        let state = |target: &PrecisionTarget| {
+            let dependence = match target.statistic {
+                Statistic::Quantile(q) if !all.dependence().follows(q) => &self.dependence,
+                _ => all.dependence(),
+            };
+            self.state(*target, dependence, all.histogram(), all.moments())
+        };
+        self.targets.iter().map(state).collect()
     }
 
     /// Evaluates the targets on the figures of all samples, for a display or the final report.
@@ -137,7 +162,8 @@ impl StopRule {
     /// To decide on stopping, use [`is_due`](Self::is_due) and [`look`](Self::look). No target is met
     /// before [`MINIMUM`](Self::MINIMUM) samples.
     pub fn evaluate(&self, histogram: &LatencyHistogram, moments: &Moments) -> Vec<TargetState> {
-        let state = |target: &PrecisionTarget| self.state(*target, histogram, moments);
+        let state =
+            |target: &PrecisionTarget| self.state(*target, &self.dependence, histogram, moments);
         self.targets.iter().map(state).collect()
     }
 
@@ -149,12 +175,13 @@ impl StopRule {
     fn state(
         &self,
         target: PrecisionTarget,
+        dependence: &Dependence,
         histogram: &LatencyHistogram,
         moments: &Moments,
     ) -> TargetState {
         let worth = match target.statistic {
-            Statistic::Mean => self.dependence.worth_of_mean(),
-            Statistic::Quantile(q) => self.dependence.worth(q),
+            Statistic::Mean => dependence.worth_of_mean(),
+            Statistic::Quantile(q) => dependence.worth(q),
         };
         let (estimate, interval) = match target.statistic {
             Statistic::Mean => {

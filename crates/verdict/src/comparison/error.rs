@@ -12,6 +12,16 @@ pub enum CompareError {
     /// Fewer than two groups.
     #[error("compare runs: fewer than two groups")]
     Groups,
+    /// Every run was refused.
+    #[error("compare runs: none of the {count} runs is left: run {first} was refused, {reason}")]
+    AllRefused {
+        /// How many there were.
+        count: usize,
+        /// One of them.
+        first: String,
+        /// Why.
+        reason: String,
+    },
     /// No run has any of the figures.
     #[error(
         "compare runs: no run has a figure that can be compared{}",

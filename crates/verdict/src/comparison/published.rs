@@ -63,6 +63,13 @@ pub fn compare(
             })
             .collect::<Result<_, _>>()?,
     };
+    let mut named = names.iter().enumerate();
+    if let Some((_, name)) = named.find(|(at, name)| names.iter().take(*at).any(|of| of == *name)) {
+        return Err(TableError::Itself { name: name.clone() });
+    }
+    if let [name] = names {
+        return Err(TableError::One { name: name.clone() });
+    }
     let [baseline, rest @ ..] = chosen.as_slice() else {
         return Err(TableError::Short);
     };

@@ -21,7 +21,7 @@ use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store, archive};
 use punctual_sys::dir::Dir;
 use punctual_verdict::select::{RunSource, at_path};
-use punctual_verdict::words::clean;
+use punctual_verdict::words::{clean, plural};
 use uuid::Uuid;
 
 use crate::cli::ImportArgs;
@@ -227,7 +227,11 @@ fn say_dates(entries: &[ImportListEntry], dates: &[(DateOrigin, usize)]) {
     if dated < imported {
         parts.push(format!("{} have none", imported - dated));
     }
-    remark(&format!("Dates of {imported} runs: {}.", parts.join("; ")));
+    remark(&format!(
+        "Dates of {imported} run{}: {}.",
+        plural(imported),
+        parts.join("; ")
+    ));
 }
 
 /// The files that were named, and those in directories that were: each with whether it was named itself.

@@ -23,11 +23,14 @@ fn a_gate_without_a_valid_run_on_a_side_does_not_open() {
             first.starts_with("Nothing was compared: ") && first.ends_with(" has no valid run."),
             "{first}"
         );
-        // Without a gate nothing fails: it was said.
-        bench.compare(a, b, &GATE[..1]).fine();
+        let without_a_gate = bench.compare(a, b, &GATE[..1]);
+        assert_eq!(without_a_gate.code(), 1, "{without_a_gate:#?}");
     }
     let both = bench.compare(&invalid, &invalid, &GATE);
     assert_eq!(both.code(), 6, "{both:#?}");
+    bench
+        .compare(&invalid, &invalid, &GATE[..1])
+        .error(1, &["none of the 12 runs is left", "--allow-invalid"]);
 }
 
 #[test]

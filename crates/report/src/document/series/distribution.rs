@@ -73,7 +73,7 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
         id: ids.make(&format!("{}-distribution", first.record().instrument)),
         title: quantity.clone(),
         note: format!(
-            "{} of {}, {bins_a_decade} bins per decade ({} % wide). Each step is a bin; the tables have the exact figures.{}{}{}",
+            "{} of {}, kept in {bins_a_decade} bins per decade ({} % wide); the tables have the exact figures.{}{}{}",
             counted(samples, "sample"),
             counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
             if bins_a_decade == 100 { "2.3" } else { "5.9" },

@@ -61,6 +61,18 @@ pub enum TableError {
     /// There are fewer than two lines to compare.
     #[error("fewer than two lines below the heading")]
     Short,
+    /// Only one line was named.
+    #[error("only `{name}` was named: a comparison takes two lines or more")]
+    One {
+        /// Its name.
+        name: String,
+    },
+    /// A line was named twice.
+    #[error("`{name}` is named twice: a line is not compared with itself")]
+    Itself {
+        /// Its name.
+        name: String,
+    },
     /// No line has this name.
     #[error("no line is named `{name}`; names are {known}")]
     NoSuchLine {
