@@ -72,7 +72,7 @@ impl Follower {
         if let Some(rule) = &mut self.rule
             && rule.is_due()
         {
-            let states = rule.look_at(self.stream.tally());
+            let states = rule.look(self.stream.tally());
             self.precise = states.iter().all(|state| state.met);
         }
         self.precise
@@ -81,7 +81,7 @@ impl Follower {
     /// Returns the state of each precision target.
     pub(super) fn precision(&self) -> Vec<PrecisionState> {
         let stats = self.stream.tally();
-        let states = self.rule.as_ref().map(|rule| rule.evaluate_all(stats));
+        let states = self.rule.as_ref().map(|rule| rule.evaluate(stats));
         let state = |state: TargetState| PrecisionState {
             target: state.target.to_string(),
             thread: self.stream.thread(),

@@ -26,29 +26,26 @@
 //! In simulation (a test) 95 % intervals at the stop cover the truth at least 92 % of the time.
 
 use crate::precision::{dependent_mean_interval, dependent_quantile_interval};
-use crate::{
-    Accumulator, Dependence, HalfWidth, LatencyHistogram, Moments, PrecisionTarget, Statistic,
-};
+use crate::{Accumulator, Dependence, HalfWidth, LatencyHistogram, PrecisionTarget, Statistic};
 
 const BLOCK: usize = 64;
 
 /// Watches a stream until its figures are precise enough.
 ///
 /// ```
-/// use punctual_stats::{LatencyHistogram, Moments, StopRule};
+/// use punctual_stats::{Accumulator, Keep, StopRule};
 ///
 /// # fn main() -> Result<(), punctual_stats::ParseTargetError> {
 /// let mut rule = StopRule::new(vec!["p50:2%".parse()?, "mean:1%".parse()?]);
-/// let (mut histogram, mut moments) = (LatencyHistogram::default(), Moments::new());
+/// let mut all = Accumulator::new(&Keep::default());
 /// let mut seed = 1u64;
 /// let states = loop {
 ///     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
 ///     let latency = 2_000 + (seed >> 54);
-///     histogram.record(latency);
-///     rule.extend(&[latency], &histogram);
-///     moments.push(latency as f64);
+///     all.record_slice(&[latency]);
+///     rule.extend(&[latency], all.histogram());
 ///     if rule.is_due() {
-///         let states = rule.look(&histogram, &moments);
+///         let states = rule.look(&all);
 ///         if states.iter().all(|state| state.met) {
 ///             break states;
 ///         }
@@ -103,7 +100,7 @@ impl StopRule {
         }
     }
 
-    /// Feeds latencies in ns, in the order in which they were measured. `histogram` has all so far.
+    /// Feeds latencies in ns, in the order in which they were measured. `histogram` has all so far, these included or not.
     ///
     /// Hot: it allocates nothing.
     pub fn extend(&mut self, ns: &[u64], histogram: &LatencyHistogram) {
@@ -128,42 +125,20 @@ impl StopRule {
         self.count >= self.next_look
     }
 
-    /// Evaluates the targets and puts the next look off until a quarter more samples are there.
-    pub fn look(&mut self, histogram: &LatencyHistogram, moments: &Moments) -> Vec<TargetState> {
-        self.put_off();
-        self.evaluate(histogram, moments)
-    }
-
-    fn put_off(&mut self) {
+    /// Evaluates the targets on the figures of `all`, which has the samples that were fed, and puts the next look off until a
+    /// quarter more samples are there.
+    pub fn look(&mut self, all: &Accumulator) -> Vec<TargetState> {
         self.next_look = self.count.max(Self::MINIMUM).saturating_mul(5) / 4;
+        self.evaluate(all)
     }
 
-    /// As [`look`](Self::look), of samples whose figures are those of `all`.
-    pub fn look_at(&mut self, all: &Accumulator) -> Vec<TargetState> {
-        self.put_off();
-        self.evaluate_all(all)
-    }
-
-    /// As [`evaluate`](Self::evaluate), of samples whose figures are those of `all`. Of a quantile that it follows too, samples
-    /// are worth what they are worth there, so that one figure has one interval.
-    pub fn evaluate_all(&self, all: &Accumulator) -> Vec<TargetState> {
-        let state = |target: &PrecisionTarget| {
-            let dependence = match target.statistic {
-                Statistic::Quantile(q) if !all.dependence().follows(q) => &self.dependence,
-                _ => all.dependence(),
-            };
-            self.state(*target, dependence, all.histogram(), all.moments())
-        };
-        self.targets.iter().map(state).collect()
-    }
-
-    /// Evaluates the targets on the figures of all samples, for a display or the final report.
+    /// Evaluates the targets on the figures of `all`, for a display or the final report. Of a quantile that it follows too,
+    /// samples are worth what they are worth there, so that one figure has one interval.
     ///
     /// To decide on stopping, use [`is_due`](Self::is_due) and [`look`](Self::look). No target is met
     /// before [`MINIMUM`](Self::MINIMUM) samples.
-    pub fn evaluate(&self, histogram: &LatencyHistogram, moments: &Moments) -> Vec<TargetState> {
-        let state =
-            |target: &PrecisionTarget| self.state(*target, &self.dependence, histogram, moments);
+    pub fn evaluate(&self, all: &Accumulator) -> Vec<TargetState> {
+        let state = |target: &PrecisionTarget| self.state(*target, all);
         self.targets.iter().map(state).collect()
     }
 
@@ -172,16 +147,12 @@ impl StopRule {
         self.targets.iter()
     }
 
-    fn state(
-        &self,
-        target: PrecisionTarget,
-        dependence: &Dependence,
-        histogram: &LatencyHistogram,
-        moments: &Moments,
-    ) -> TargetState {
+    fn state(&self, target: PrecisionTarget, all: &Accumulator) -> TargetState {
+        let (histogram, moments) = (all.histogram(), all.moments());
         let worth = match target.statistic {
-            Statistic::Mean => dependence.worth_of_mean(),
-            Statistic::Quantile(q) => dependence.worth(q),
+            Statistic::Mean => all.dependence().worth_of_mean(),
+            Statistic::Quantile(q) if all.dependence().follows(q) => all.dependence().worth(q),
+            Statistic::Quantile(q) => self.dependence.worth(q),
         };
         let (estimate, interval) = match target.statistic {
             Statistic::Mean => {
@@ -219,6 +190,7 @@ impl StopRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Keep;
     use crate::num::floor_u64;
     use crate::testing::Samples;
 
@@ -229,20 +201,19 @@ mod tests {
     ) -> (StopRule, Vec<TargetState>) {
         let targets = targets.iter().map(|t| t.parse().unwrap()).collect();
         let mut rule = StopRule::new(targets);
-        let (mut h, mut m) = (LatencyHistogram::default(), Moments::new());
+        let mut all = Accumulator::new(&Keep::default());
         for _ in 0..most / 100 {
             let part: Vec<u64> = (0..100).map(|_| next()).collect();
-            rule.extend(&part, &h);
-            h.record_slice(&part);
-            part.iter().for_each(|&x| m.push(x as f64));
+            all.record_slice(&part);
+            rule.extend(&part, all.histogram());
             if rule.is_due() {
-                let states = rule.look(&h, &m);
+                let states = rule.look(&all);
                 if states.iter().all(|s| s.met) {
                     return (rule, states);
                 }
             }
         }
-        let states = rule.evaluate(&h, &m);
+        let states = rule.evaluate(&all);
         (rule, states)
     }
 
@@ -255,7 +226,7 @@ mod tests {
                 .all(|s| !s.met && s.estimate.is_none() && s.low.is_none())
         );
         let rule = StopRule::new(Vec::new());
-        let states = rule.evaluate(&LatencyHistogram::default(), &Moments::new());
+        let states = rule.evaluate(&Accumulator::new(&Keep::default()));
         assert!(states.is_empty());
     }
 
@@ -287,11 +258,12 @@ mod tests {
 
     #[test]
     fn intervals_at_the_stop_still_cover_the_truth() {
-        let (mut mean, mut median) = (0, 0);
+        let (mut mean, mut median, mut other) = (0, 0, 0);
         let runs = 300;
         for seed in 0..runs {
             let mut samples = Samples::new(1000 + seed);
-            let (rule, states) = run(&["mean:4%", "p50:5%"], 100_000, || {
+            // One that is followed with all others, and one that only the rule follows.
+            let (rule, states) = run(&["mean:4%", "p50:5%", "p60:5%"], 100_000, || {
                 floor_u64(samples.exponential() * 1e6) + 1
             });
             assert!(states.iter().all(|s| s.met), "{rule:?}");
@@ -300,10 +272,12 @@ mod tests {
             };
             mean += covers(&states[0], 1e6);
             median += covers(&states[1], 693_147.0);
+            other += covers(&states[2], 916_291.0);
         }
         let least = 0.92 * runs as f64;
         assert!(f64::from(mean) >= least, "{mean} of {runs}");
         assert!(f64::from(median) >= least, "{median} of {runs}");
+        assert!(f64::from(other) >= least, "{other} of {runs}");
     }
 
     #[test]
@@ -329,9 +303,9 @@ mod tests {
             width: HalfWidth::Relative(1.0),
             confidence: 0.95,
         }]);
-        rule.extend(&[1; 2000], &LatencyHistogram::default());
-        let mut h = LatencyHistogram::default();
-        h.record_n(1, 2000);
-        assert!(!rule.evaluate(&h, &Moments::new())[0].met);
+        let mut all = Accumulator::new(&Keep::default());
+        all.record_slice(&[1; 2000]);
+        rule.extend(&[1; 2000], all.histogram());
+        assert!(!rule.evaluate(&all)[0].met);
     }
 }
