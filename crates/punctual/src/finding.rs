@@ -162,10 +162,7 @@ impl From<CompareError> for CliError {
             CompareError::Twice { .. } => "`punctual runs rm RUN` removes one of them",
             _ => return Self::failed_to("compare").because(err),
         };
-        let wrong = !matches!(
-            err,
-            CompareError::NoFigure { .. } | CompareError::AllRefused { .. }
-        );
+        let wrong = !err.is_for_want_of_figures();
         let error = Self::failed_to("compare").because(err).hint(hint);
         match wrong {
             true => error.exiting(Exit::Usage),

@@ -19,7 +19,7 @@ use crate::escape::Markdown;
 use crate::number::span;
 
 /// Characters of a sparkline.
-const SPARK: usize = 60;
+const SPARK: usize = 40;
 /// Rows of a histogram, about.
 const ROWS: usize = 14;
 /// Series that are drawn as characters; the tables have all.

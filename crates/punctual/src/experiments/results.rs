@@ -88,7 +88,7 @@ fn failed(err: CompareError, name: &str) -> CliError {
             "an experiment with one cell has nothing to compare: `punctual report {name} -o runs.html` shows \
              its runs, and `punctual compare` compares any groups"
         ),
-        CompareError::NoFigure { .. } => format!(
+        err if err.is_for_want_of_figures() => format!(
             "`punctual experiment status {name}` shows how its runs ended; --metric selects other figures"
         ),
         _ => return CliError::failed_to("compare the cells").because(err),

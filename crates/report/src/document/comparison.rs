@@ -162,6 +162,7 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
         match (&unsound, group.published) {
             (Some(unsound), _) => text += unsound,
             (None, Some(_)) => text += ", published means",
+            (None, None) if runs == 0 => {}
             (None, None) => text += ", none invalid",
         }
         if !group.refused.is_empty() {

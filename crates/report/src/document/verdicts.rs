@@ -164,7 +164,13 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
             name(result, times),
             missing.or(value(&result.baseline), NO_VALUE),
             missing.or(value(&result.candidate), NO_VALUE),
-            missing.or(estimate, NO_RATIO),
+            missing.or(
+                estimate,
+                match value(&result.baseline).and(value(&result.candidate)) {
+                    None => NO_VALUE,
+                    Some(_) => NO_RATIO,
+                },
+            ),
             missing.or(low, NO_INTERVAL),
             high.unwrap_or_default(),
             missing.or(result.adjusted_p.map(p_value), NO_TEST),

@@ -93,6 +93,13 @@ pub enum CompareError {
     },
 }
 
+impl CompareError {
+    /// Whether there is nothing to compare, and nothing wrong with what was asked: no run is left, or none has the figure.
+    pub const fn is_for_want_of_figures(&self) -> bool {
+        matches!(self, Self::NoFigure { .. } | Self::AllRefused { .. })
+    }
+}
+
 fn named(asked: &[String]) -> String {
     match asked.is_empty() {
         true => String::new(),

@@ -10,7 +10,7 @@ use punctual_lab::state::Snapshot;
 use punctual_lab::study::{AnswerKind, Need, Question, Study};
 use punctual_model::{Gathered as _, Nanos, Ordered as _, StudyAnswer};
 use punctual_store::Store;
-use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
+use punctual_verdict::comparison::{GroupInput, Metric};
 use punctual_verdict::select::{self, Chosen};
 use punctual_verdict::study::{self as statistics, Across, Cells, Published};
 use toml::Table;
@@ -197,7 +197,7 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
     };
     let mut answered = match answered {
         Ok(answered) => answered,
-        Err(err @ CompareError::NoFigure { .. }) => return Ok(skipped(question, err.to_string())),
+        Err(err) if err.is_for_want_of_figures() => return Ok(skipped(question, err.to_string())),
         Err(err) => return Err(CliError::failed_to("answer a question").because(err)),
     };
     if let Some(name) = &question.curve {

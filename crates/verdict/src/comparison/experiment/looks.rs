@@ -137,7 +137,7 @@ fn p_values(
                 );
                 Some((key, result.p?))
             })),
-            Err(CompareError::NoFigure { .. }) => {}
+            Err(err) if err.is_for_want_of_figures() => {}
             Err(err) => return Err(err),
         }
     }
