@@ -218,7 +218,7 @@ fn sets_that_cannot_run_are_one_error_before_anything_starts() {
         answer.error(2, &[part]);
     }
     home.run(["measure", "tasks", "/nowhere/set.toml"])
-        .error(2, &["/nowhere/set.toml"]);
+        .error(1, &["/nowhere/set.toml"]);
     home.run(["measure", "tasks"]).error(2, &["SET"]);
     assert!(!home.runs_dir().exists() || fs::read_dir(home.runs_dir()).unwrap().next().is_none());
 }
