@@ -166,9 +166,9 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
             missing.or(value(&result.candidate), NO_VALUE),
             missing.or(
                 estimate,
-                match value(&result.baseline).and(value(&result.candidate)) {
-                    None => NO_VALUE,
-                    Some(_) => NO_RATIO,
+                match (result.baseline.estimate, result.candidate.estimate) {
+                    (Some(_), Some(_)) => NO_RATIO,
+                    _ => NO_VALUE,
                 },
             ),
             missing.or(low, NO_INTERVAL),
