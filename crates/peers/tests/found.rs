@@ -485,7 +485,7 @@ fn a_hit_of_rtla_is_told_wherever_it_stands_and_so_is_what_was_saved() {
     }
 }
 
-/// Of a published run of oslat 2.60, whose versions disagree about what a bucket holds.
+/// As oslat 2.60 prints it; versions disagree about what a bucket holds.
 #[test]
 fn no_mean_is_claimed_of_buckets_that_cannot_be_told() {
     let text = "oslat V 2.60\nTotal runtime: \t\t1 seconds\nThread priority: \tSCHED_FIFO:1\nCPU list: \t\t1\nCPU for main thread: \t0\n\

@@ -111,7 +111,10 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     } else {
         let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
         // What is shown of an id means one run of the store, also where only some are listed.
-        let all = index.list(&Filter::default()).map_err(failed)?;
+        let all = match *filter == Filter::default() {
+            true => Vec::new(),
+            false => index.list(&Filter::default()).map_err(failed)?,
+        };
         let ids: Vec<String> = all.iter().map(|row| row.id.to_string()).collect();
         print(&output::written(&Document::of_list(&lines, &ids, &foreign)))?;
     }
