@@ -78,6 +78,13 @@ impl CliError {
         self
     }
 
+    /// Adds the hints that there are.
+    #[must_use]
+    pub(crate) fn hints(mut self, hints: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hints.extend(hints.into_iter().map(Into::into));
+        self
+    }
+
     /// Takes the hint to do without a real-time policy back: not every instrument can.
     #[must_use]
     pub(crate) fn real_time_only(mut self) -> Self {
@@ -251,11 +258,7 @@ impl From<StoreError> for CliError {
         } else {
             None
         };
-        let error = Self::failed_to("use the store").because(err);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+        Self::failed_to("use the store").because(err).hints(hint)
     }
 }
 
@@ -283,9 +286,10 @@ impl From<MeasureError> for CliError {
             Exit::Failed
         };
         let hints = hints(&err);
-        let mut error = Self::failed_to("measure").because(err).exiting(exit);
-        error.hints = hints;
-        error
+        Self::failed_to("measure")
+            .because(err)
+            .exiting(exit)
+            .hints(hints)
     }
 }
 

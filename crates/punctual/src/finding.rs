@@ -39,13 +39,10 @@ fn not_found(store: &Path, err: FindError) -> CliError {
         FindError::NotFound { .. } | FindError::Ambiguous { .. } => Exit::Usage,
         _ => Exit::Failed,
     };
-    let error = CliError::failed_to(format!("find a run in store {}", store.display()))
+    CliError::failed_to(format!("find a run in store {}", store.display()))
         .because(err)
-        .exiting(exit);
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+        .exiting(exit)
+        .hints(hint)
 }
 
 const LISTS: &str = "`punctual runs list` lists the runs of the store";
@@ -119,11 +116,7 @@ impl From<SelectError> for CliError {
                     ),
                     _ => None,
                 };
-                let error = Self::failed_to(what).because(source);
-                match hint {
-                    Some(hint) => error.hint(hint),
-                    None => error,
-                }
+                Self::failed_to(what).because(source).hints(hint)
             }
             // The rest is a command line that is not written as one.
             _ => Self::usage(what),

@@ -196,10 +196,7 @@ fn failed(architecture: Architecture, kernel: &Path, err: BootError) -> CliError
     if unsupported {
         return no_qemu(architecture, error);
     }
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    error.hints(hint)
 }
 
 fn no_qemu(architecture: Architecture, error: CliError) -> CliError {

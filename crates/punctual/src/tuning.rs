@@ -224,11 +224,10 @@ impl From<SessionError> for CliError {
             }
             _ => (Exit::Failed, None),
         };
-        let error = Self::failed_to("tune").because(err).exiting(exit);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+        Self::failed_to("tune")
+            .because(err)
+            .exiting(exit)
+            .hints(hint)
     }
 }
 

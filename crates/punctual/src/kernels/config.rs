@@ -13,11 +13,10 @@ use crate::exit::Exit;
 pub(crate) fn not_configured(err: ConfigError) -> CliError {
     match err {
         ConfigError::Usage { option, reason } => {
-            let error = CliError::usage(format!("{option}: {reason}"));
-            match option.starts_with("--base ") {
-                true => error,
-                false => error.hint("`punctual kernel config --list` lists the fragments"),
-            }
+            let of_fragments = !option.starts_with("--base ");
+            CliError::usage(format!("{option}: {reason}")).hints(
+                of_fragments.then_some("`punctual kernel config --list` lists the fragments"),
+            )
         }
         ConfigError::NotTold { .. } => failed("configure the kernel", err)
             .exiting(Exit::Unsupported)
@@ -25,12 +24,11 @@ pub(crate) fn not_configured(err: ConfigError) -> CliError {
         err => {
             let unclean = std::error::Error::source(&err)
                 .is_some_and(|source| source.to_string().contains("mrproper"));
-            let error = failed("configure the kernel", err);
-            if unclean {
-                error.hint("the source contains build output; `make mrproper` there removes it")
-            } else {
-                error
-            }
+            failed("configure the kernel", err).hints(
+                unclean.then_some(
+                    "the source contains build output; `make mrproper` there removes it",
+                ),
+            )
         }
     }
 }

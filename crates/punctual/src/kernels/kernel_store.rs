@@ -86,12 +86,10 @@ pub(crate) fn failed(what: &str, err: impl Error + Send + Sync + 'static) -> Cli
         return CliError::failed_to(what).because(err);
     };
     // What to do comes first: all that a program said before it stopped says less.
-    let error = CliError::failed_to(format!("{what}: {program} is not installed"));
-    let error = error.because(err).exiting(Exit::Unsupported);
-    match package {
-        Some(package) => error.hint(on_debian(package)),
-        None => error,
-    }
+    CliError::failed_to(format!("{what}: {program} is not installed"))
+        .because(err)
+        .exiting(Exit::Unsupported)
+        .hints(package.map(on_debian))
 }
 
 /// Says how packages are installed.
@@ -210,13 +208,9 @@ pub(crate) fn configuration(stock: &KernelStore, word: &str) -> Result<Values, C
     if path.is_file() {
         return config::read_file(path).map_err(|err| {
             let is_none = matches!(&err, ConfigError::File(file) if file.source.kind() == io::ErrorKind::InvalidData);
-            let error = failed(&what, err);
-            match is_none {
-                true => error.hint(
-                    "name the file config-... next to the image, or a build or image of `punctual kernel list`",
-                ),
-                false => error,
-            }
+            failed(&what, err).hints(is_none.then_some(
+                "name the file config-... next to the image, or a build or image of `punctual kernel list`",
+            ))
         });
     }
     match stock.bootable(word) {
@@ -273,15 +267,10 @@ pub(crate) fn fetched(
             _ => None,
         };
         let usage = matches!(err, FetchError::Unverified { .. });
-        let error = failed(&format!("fetch {word}"), err);
-        let error = if usage {
-            error.exiting(Exit::Usage)
-        } else {
-            error
-        };
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
+        let error = failed(&format!("fetch {word}"), err).hints(hint);
+        match usage {
+            true => error.exiting(Exit::Usage),
+            false => error,
         }
     })
 }

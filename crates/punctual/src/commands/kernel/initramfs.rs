@@ -50,12 +50,9 @@ pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
         .and_then(|mut file| file.write_all(&bytes))
         .map_err(|err| {
             let exists = err.kind() == std::io::ErrorKind::AlreadyExists;
-            let error = CliError::failed_to(format!("write {}", args.output.display()));
-            let error = error.because(err);
-            match exists {
-                true => error.hint("overwrite it with --force"),
-                false => error,
-            }
+            CliError::failed_to(format!("write {}", args.output.display()))
+                .because(err)
+                .hints(exists.then_some("overwrite it with --force"))
         })?;
     print(&format!(
         "{}: {} bytes, agent {}\n",

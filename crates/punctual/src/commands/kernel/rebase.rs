@@ -45,11 +45,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, 
             RebaseError::Apart { .. } => Some("say where the vendor's work starts with --base"),
             _ => None,
         };
-        let error = failed("rebase", err);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+        failed("rebase", err).hints(hint)
     })?;
     show(&report, args.json, Document::of_rebase)?;
     Ok(if report.state == RebaseState::Stopped {

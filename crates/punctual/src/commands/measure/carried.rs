@@ -119,11 +119,7 @@ fn refused(err: &ProgramError) -> CliError {
         ),
         _ => None,
     };
-    let error = CliError::usage(err.to_string());
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    CliError::usage(err.to_string()).hints(hint)
 }
 
 /// Finds a program as a shell does.

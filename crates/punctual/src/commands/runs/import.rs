@@ -303,10 +303,7 @@ fn import_failed(file: &Path, err: ImportError) -> CliError {
         ImportError::Sink(source) => error.because(source),
         other => error.because(other),
     };
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    error.hints(hint)
 }
 
 fn one(
