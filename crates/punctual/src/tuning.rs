@@ -9,6 +9,7 @@
 
 mod keeper;
 mod profile;
+pub(crate) mod undone;
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use punctual_host::boot::FileUndone;
 use punctual_host::one_shot::{
     self, Initrd, MARK, OneShotError, Watchdog, Wish, confirm as confirm_boot,
 };
@@ -21,8 +20,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{Manner, status};
 use crate::kernels::kernel_store::{self, failed, now, show};
-use crate::output::{self, confirm, print, remark};
-use crate::tuning::Place;
+use crate::output::{self, confirm, print};
+use crate::tuning::{Place, undone};
 use crate::{experiments, home};
 
 /// Time of a hardware watchdog unless another one is asked for, in seconds.
@@ -251,30 +250,8 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     let Some(reverted) = one_shot::revert(&place.sys, &place.state)? else {
         return Ok(Exit::Fine);
     };
-    let complete = reverted.is_complete();
-    print(&undone(&reverted.pieces))?;
-    if complete {
-        return Ok(Exit::Fine);
-    }
-    remark(
-        "Inspect what was left alone, and remove or restore it. Then run this command again: the rest of the record \
-         is kept.",
-    );
-    Ok(Exit::NotRestored)
-}
-
-/// Says what became of each piece.
-pub(super) fn undone(pieces: &[(String, FileUndone)]) -> String {
-    let lines = pieces.iter().map(|(path, undone)| {
-        let what = match undone {
-            FileUndone::Restored => "as before",
-            FileUndone::AlreadyBack => "already as before",
-            FileUndone::OthersKept => "Punctual's part removed; later changes by others remain",
-            FileUndone::Conflict => "LEFT ALONE: changed since",
-        };
-        format!(" {path}: {what}\n")
-    });
-    lines.collect()
+    print(&undone::undone(&reverted.pieces))?;
+    Ok(undone::exit(reverted.is_complete()))
 }
 
 /// Says what has become of the candidate; keeps that it runs, and goes on with the experiment, if that is asked for.

@@ -15,13 +15,13 @@ use punctual_report::document::Document;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::once::{Named, exist, named, undone, unpacked};
+use super::once::{Named, exist, named, unpacked};
 use crate::cli::{KernelInstallArgs, KernelInstalledArgs, KernelUninstallArgs, StayPlace};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::kernels::kernel_store::{self, failed, now, show};
-use crate::output::{self, confirm, print, remark};
-use crate::tuning::Place;
+use crate::output::{self, confirm, print};
+use crate::tuning::{Place, undone};
 
 /// Installs a kernel to stay.
 pub(super) fn install(home: Option<&Path>, args: &KernelInstallArgs) -> Result<Exit, CliError> {
@@ -220,15 +220,8 @@ pub(super) fn uninstall(args: &KernelUninstallArgs) -> Result<Exit, CliError> {
     confirm(args.yes, &format!("Remove kernel {}?", args.name))?;
     let removed = stay::uninstall(&place.sys, &place.state, &args.name).map_err(failed)?;
     print(&format!("Kernel {}\n", removed.release))?;
-    print(&undone(&removed.pieces))?;
-    if removed.is_complete() {
-        return Ok(Exit::Fine);
-    }
-    remark(
-        "Inspect what was left alone, and remove or restore it. Then run this command again: the rest of the record \
-         is kept.",
-    );
-    Ok(Exit::NotRestored)
+    print(&undone::undone(&removed.pieces))?;
+    Ok(undone::exit(removed.is_complete()))
 }
 
 fn error(err: OneShotError, what: &str) -> CliError {

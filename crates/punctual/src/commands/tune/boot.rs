@@ -4,7 +4,7 @@
 //! `punctual tune boot`: kernel arguments, by way of the boot loader.
 
 use jiff::Timestamp;
-use punctual_host::boot::{self, BootError, FileUndone};
+use punctual_host::boot::{self, BootError};
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::PlanOptions;
 use punctual_model::BootPlan;
@@ -15,7 +15,7 @@ use crate::cli::{BootAction, BootWish};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, confirm, print, remark};
-use crate::tuning::{self, Place, Wish};
+use crate::tuning::{self, Place, Wish, undone};
 
 /// Does what the options of `tune boot` say.
 pub(super) fn run(place: &Place, action: &BootAction) -> Result<Exit, CliError> {
@@ -81,27 +81,12 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     let Some(reverted) = boot::revert(&place.sys, &place.state)? else {
         return Ok(Exit::Fine);
     };
-    for (path, undone) in &reverted.files {
-        let what = match undone {
-            FileUndone::Restored => "as before",
-            FileUndone::AlreadyBack => "already as before",
-            FileUndone::OthersKept => "Punctual's part removed; later changes by others remain",
-            FileUndone::Conflict => "LEFT ALONE: changed since",
-        };
-        print(&format!(" {path}: {what}\n"))?;
-    }
+    print(&undone::undone(&reverted.files))?;
     print(&format!(
         "It takes effect after: {}.\n",
         change.next.join(", then ")
     ))?;
-    if reverted.is_complete() {
-        return Ok(Exit::Fine);
-    }
-    remark(
-        "Inspect what was left alone, and remove or restore it. Then run this command again: the rest of the record \
-         is kept.",
-    );
-    Ok(Exit::NotRestored)
+    Ok(undone::exit(reverted.is_complete()))
 }
 
 impl From<BootError> for CliError {
