@@ -8,18 +8,13 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
 
 use punctual_sys::SysRoot;
 use punctual_sys::child::Group;
 
 /// Lines of a program's last words.
 const LAST_WORDS: usize = 12;
-/// How often it is looked whether the end was asked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long programs have to leave things in order once they are asked to end.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// What the shell says where there is no such program.
 const NOT_FOUND: i32 = 127;
 
@@ -318,45 +313,31 @@ impl<'a> Long<'a> {
         });
         let mut last: std::collections::VecDeque<String> = std::collections::VecDeque::new();
         let mut lacking = None;
-        let mut asked: Option<Instant> = None;
-        // Processes are this machine's, whatever is looked at otherwise.
-        let sys = SysRoot::live();
-        // It ends when nobody holds the pipe any more: then nothing that was started is left.
-        loop {
-            match lines.recv_timeout(LOOK_EVERY) {
-                Ok(line) => {
-                    let line = String::from_utf8_lossy(&line);
-                    if let Some(log) = &mut log {
-                        writeln!(log, "{line}").map_err(failed_to_run)?;
-                    }
-                    heard(&line);
-                    lacking = lacking.or_else(|| needed(&line));
-                    if !line.trim().is_empty() {
-                        if last.len() == LAST_WORDS {
-                            last.pop_front();
-                        }
-                        last.push_back(line.into_owned());
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+        let note = |line: Vec<u8>| {
+            let line = String::from_utf8_lossy(&line);
+            if let Some(log) = &mut log {
+                writeln!(log, "{line}")?;
             }
-            match asked {
-                None if stop() => {
-                    group.ask_to_end(&sys);
-                    asked = Some(Instant::now());
+            heard(&line);
+            lacking = lacking.take().or_else(|| needed(&line));
+            if !line.trim().is_empty() {
+                if last.len() == LAST_WORDS {
+                    last.pop_front();
                 }
-                Some(since) if since.elapsed() > PATIENCE => group.kill(&sys),
-                Some(_) => group.ask_orphans(&sys),
-                None => {}
+                last.push_back(line.into_owned());
             }
-        }
+            Ok(())
+        };
+        // Processes are this machine's, whatever is looked at otherwise. It ends when nobody holds the pipe any more: then
+        // nothing that was started is left.
+        let asked = group.follow(&SysRoot::live(), &lines, stop, note);
+        let asked = asked.map_err(failed_to_run)?;
         drop(listener.join());
         let status = group.wait().map_err(failed_to_run)?;
         if let Some(mut log) = log {
             log.flush().map_err(failed_to_run)?;
         }
-        if asked.is_some() {
+        if asked {
             return Err(stopped());
         }
         match status.code() {
@@ -431,6 +412,7 @@ pub(crate) fn last_words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::time::{Duration, Instant};
 
     fn shell(script: &str) -> Long<'_> {
         let mut long = Long::new("sh");

@@ -9,6 +9,7 @@ mod strays;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use punctual_model::{CpuSet, Policy};
@@ -20,6 +21,12 @@ use crate::{SysRoot, sched, thread};
 
 /// Time between two looks whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Time between two looks whether a [`Group`] is to end.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long the programs of a [`Group`] have to leave things in order once they are asked to end.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where and how a program runs; what is missing it has from the thread that starts it.
 #[derive(Clone, Debug, Default)]
@@ -185,8 +192,39 @@ impl Group {
         &mut self.child
     }
 
-    /// Asks the whole group to end. [`Group::ask_orphans`] belongs to it.
-    pub fn ask_to_end(&mut self, sys: &SysRoot) {
+    /// Hands on what comes over `lines` until nobody sends any more. Once `stop` says so, the whole group is asked to end;
+    /// 20 s later it is killed. Returns whether it was asked.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `heard` does.
+    pub fn follow<T>(
+        &mut self,
+        sys: &SysRoot,
+        lines: &Receiver<T>,
+        stop: &dyn Fn() -> bool,
+        mut heard: impl FnMut(T) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let mut asked: Option<Instant> = None;
+        loop {
+            match lines.recv_timeout(ASK_EVERY) {
+                Ok(line) => heard(line)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(asked.is_some()),
+            }
+            match asked {
+                None if stop() => {
+                    self.ask_to_end(sys);
+                    asked = Some(Instant::now());
+                }
+                Some(since) if since.elapsed() > PATIENCE => self.kill(sys),
+                Some(_) => self.strays.ask_orphans(sys),
+                None => {}
+            }
+        }
+    }
+
+    fn ask_to_end(&mut self, sys: &SysRoot) {
         if !self.reaped {
             // Afterwards nobody could tell whose they are.
             self.strays.find(sys, self.group);
@@ -195,14 +233,8 @@ impl Group {
         }
     }
 
-    /// Asks those to end that had left the group when it was asked, and whose parent has ended since; to be repeated while
-    /// anybody is waited for.
-    pub fn ask_orphans(&mut self, sys: &SysRoot) {
-        self.strays.ask_orphans(sys);
-    }
-
     /// Kills the whole group, and what has left it.
-    pub fn kill(&mut self, sys: &SysRoot) {
+    fn kill(&mut self, sys: &SysRoot) {
         if !self.reaped {
             self.strays.find_and_stop(sys, self.group);
             let _ = kill_process_group(self.group, Signal::KILL);
@@ -380,7 +412,7 @@ mod tests {
         let end = Instant::now() + PATIENCE;
         while !asked.is_finished() {
             assert!(Instant::now() < end, "it goes on");
-            group.ask_orphans(&sys);
+            group.strays.ask_orphans(&sys);
             std::thread::sleep(LOOK_EVERY);
         }
         assert_eq!(asked.join().unwrap(), "asked\n");

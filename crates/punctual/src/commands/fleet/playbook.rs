@@ -9,8 +9,7 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
 
 use punctual_sys::SysRoot;
 use punctual_sys::child::Group;
@@ -22,12 +21,6 @@ use crate::exit::Exit;
 use crate::signals::StopRequest;
 
 const PROGRAM: &str = "ansible-playbook";
-
-/// How often it is looked whether the end was asked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// How long Ansible has to end its connections once it is asked to.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The longest line of it, and the most of what it complains.
 const LINE_LIMIT: u64 = 4 << 20;
@@ -152,35 +145,21 @@ impl Workshop {
         let reader = std::thread::spawn(move || read_lines(out, |line| sender.send(line).is_ok()));
         let err = group.process().stderr.take();
         let complaint = std::thread::spawn(move || last_of(err));
-        let sys = SysRoot::live();
-        let mut asked: Option<Instant> = None;
-        loop {
-            match lines.recv_timeout(LOOK_EVERY) {
-                Ok(line) => {
-                    // Whatever else is printed, such as by a plug-in of the site, is not for us.
-                    if let Ok(line) = serde_json::from_slice(&line) {
-                        heard(line);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+        let hear = |line: Vec<u8>| {
+            // Whatever else is printed, such as by a plug-in of the site, is not for us.
+            if let Ok(line) = serde_json::from_slice(&line) {
+                heard(line);
             }
-            match asked {
-                None if stop.is_set() => {
-                    group.ask_to_end(&sys);
-                    asked = Some(Instant::now());
-                }
-                Some(since) if since.elapsed() > PATIENCE => group.kill(&sys),
-                Some(_) => group.ask_orphans(&sys),
-                None => {}
-            }
-        }
+            Ok(())
+        };
+        let stopped = group.follow(&SysRoot::live(), &lines, &|| stop.is_set(), hear);
+        let stopped = stopped.map_err(failed)?;
         drop(reader.join());
         let status = group.wait().map_err(failed)?;
         self.end_connections();
         Ok(Ended {
             status: status.code(),
-            stopped: asked.is_some(),
+            stopped,
             complaint: complaint.join().unwrap_or_default(),
         })
     }
