@@ -53,17 +53,46 @@ pub fn start_asked_to_end(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// A program in a process group of its own.
-///
-/// Dropping it kills the whole group. When the thread that started it ends, by whatever, the kernel kills the
-/// program itself; what it has started by then is its own affair.
+/// A program that is the first of a process group. Dropping it kills the whole group.
 #[derive(Debug)]
-pub struct TiedChild {
+struct Leader {
     child: Child,
     group: Pid,
     /// Whether it was waited for: its number may belong to another one since.
     reaped: bool,
 }
+
+impl Leader {
+    fn new(child: Child) -> io::Result<Self> {
+        let group = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self {
+            child,
+            group,
+            reaped: false,
+        })
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        // The number is still ours: nobody else can have it before it was waited for.
+        let _ = kill_process_group(self.group, Signal::KILL);
+        drop(self.child.wait());
+    }
+}
+
+/// A program in a process group of its own.
+///
+/// Dropping it kills the whole group. When the thread that started it ends, by whatever, the kernel kills the
+/// program itself; what it has started by then is its own affair.
+#[derive(Debug)]
+pub struct TiedChild(Leader);
 
 impl TiedChild {
     /// Starts `command`.
@@ -87,21 +116,12 @@ impl TiedChild {
         // system calls on plain values that were prepared before, and allocates nothing. Only where the parent
         // is gone does it make an error that allocates, and then nobody waits for the answer.
         unsafe { command.pre_exec(prepare) };
-        let child = command.spawn()?;
-        let group = i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Self {
-            child,
-            group,
-            reaped: false,
-        })
+        Leader::new(command.spawn()?).map(Self)
     }
 
     /// Returns the program, for its input and output.
     pub const fn process(&mut self) -> &mut Child {
-        &mut self.child
+        &mut self.0.child
     }
 
     /// Returns how the program ended, if it has.
@@ -110,8 +130,8 @@ impl TiedChild {
     ///
     /// Fails as `waitpid(2)` does, for no reason that is known.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        let status = self.child.try_wait()?;
-        self.reaped |= status.is_some();
+        let status = self.0.child.try_wait()?;
+        self.0.reaped |= status.is_some();
         Ok(status)
     }
 
@@ -132,17 +152,6 @@ impl TiedChild {
     }
 }
 
-impl Drop for TiedChild {
-    fn drop(&mut self) {
-        if self.reaped {
-            return;
-        }
-        // The number is still ours: nobody else can have it before it was waited for.
-        let _ = kill_process_group(self.group, Signal::KILL);
-        drop(self.child.wait());
-    }
-}
-
 /// What stands before a program of a [`Group`]: it waits for the program, and asks all of the group to end when it is
 /// asked itself, which the kernel does when the thread that started it is gone.
 const ASKED: &str = "trap 'trap - TERM; kill -TERM 0' TERM; \"$@\" & wait \"$!\"";
@@ -154,9 +163,7 @@ const ASKED: &str = "trap 'trap - TERM; kill -TERM 0' TERM; \"$@\" & wait \"$!\"
 /// that started it ends, by whatever, the group alone is asked. Dropping it kills the group.
 #[derive(Debug)]
 pub struct Group {
-    child: Child,
-    group: Pid,
-    reaped: bool,
+    leader: Leader,
     strays: Strays,
 }
 
@@ -175,21 +182,15 @@ impl Group {
     /// Fails as `fork(2)` and `execve(2)` do. That the program itself is not there is the shell's to say: status 127.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let child = start_asked_to_end(command.process_group(0))?;
-        let group = i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .ok_or(io::ErrorKind::InvalidData)?;
         Ok(Self {
-            child,
-            group,
-            reaped: false,
+            leader: Leader::new(child)?,
             strays: Strays::default(),
         })
     }
 
     /// Returns the program, for its input and output.
     pub const fn process(&mut self) -> &mut Child {
-        &mut self.child
+        &mut self.leader.child
     }
 
     /// Hands on what comes over `lines` until nobody sends any more. Once `stop` says so, the whole group is asked to end;
@@ -225,19 +226,19 @@ impl Group {
     }
 
     fn ask_to_end(&mut self, sys: &SysRoot) {
-        if !self.reaped {
+        if !self.leader.reaped {
             // Afterwards nobody could tell whose they are.
-            self.strays.find(sys, self.group);
+            self.strays.find(sys, self.leader.group);
             // That nobody is left is what was asked for.
-            let _ = kill_process_group(self.group, Signal::TERM);
+            let _ = kill_process_group(self.leader.group, Signal::TERM);
         }
     }
 
     /// Kills the whole group, and what has left it.
     fn kill(&mut self, sys: &SysRoot) {
-        if !self.reaped {
-            self.strays.find_and_stop(sys, self.group);
-            let _ = kill_process_group(self.group, Signal::KILL);
+        if !self.leader.reaped {
+            self.strays.find_and_stop(sys, self.leader.group);
+            let _ = kill_process_group(self.leader.group, Signal::KILL);
         }
         self.strays.kill();
     }
@@ -248,19 +249,9 @@ impl Group {
     ///
     /// Fails as `waitpid(2)` does, for no reason that is known.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
-        let status = self.child.wait()?;
-        self.reaped = true;
+        let status = self.leader.child.wait()?;
+        self.leader.reaped = true;
         Ok(status)
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if self.reaped {
-            return;
-        }
-        let _ = kill_process_group(self.group, Signal::KILL);
-        drop(self.child.wait());
     }
 }
 
