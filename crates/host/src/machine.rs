@@ -15,7 +15,7 @@ mod redact;
 use std::collections::BTreeMap;
 
 use punctual_model::CpuSet;
-use punctual_sys::SysError;
+use punctual_sys::PathError;
 
 pub(crate) use archive::numbered;
 pub use archive::{Archive, ArchiveError};
@@ -68,12 +68,12 @@ pub enum Unread {
     Failed(String),
 }
 
-impl From<&SysError> for Unread {
-    fn from(err: &SysError) -> Self {
+impl From<&PathError> for Unread {
+    fn from(err: &PathError) -> Self {
         if err.is_missing() {
             return Self::Missing;
         }
-        if err.is_denied() {
+        if err.is_permission() {
             return Self::Denied;
         }
         let source = std::error::Error::source(err);

@@ -68,7 +68,7 @@ pub enum SessionError {
     Record(#[source] Box<Self>),
     /// The machine's files.
     #[error(transparent)]
-    Machine(#[from] punctual_sys::SysError),
+    Machine(#[from] punctual_sys::PathError),
     /// The kernel does not tell its boot id, so a journal could not be told from an earlier boot's.
     #[error("read /proc/sys/kernel/random/boot_id")]
     NoBootId,

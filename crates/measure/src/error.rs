@@ -6,7 +6,7 @@
 use std::io;
 
 use punctual_model::{Clock, CpuSet, Policy, TimerKind};
-use punctual_sys::SysError;
+use punctual_sys::PathError;
 use punctual_sys::tracefs::TracefsError;
 
 /// A measurement could not start or go on.
@@ -87,7 +87,7 @@ pub enum MeasureError {
     Lock(#[source] io::Error),
     /// The bound on idle states was refused.
     #[error("hold the bound on idle latency")]
-    DmaLatency(#[source] SysError),
+    DmaLatency(#[source] PathError),
     /// There is not enough memory to measure with.
     #[error("allocate the memory for the measurement")]
     Memory(#[source] io::Error),
@@ -157,7 +157,7 @@ impl MeasureError {
                     || (matches!(self, Self::Lock(_))
                         && source.kind() == io::ErrorKind::OutOfMemory)
             }
-            Self::DmaLatency(source) => source.is_denied(),
+            Self::DmaLatency(source) => source.is_permission(),
             Self::Tracing(source) => source.is_denied(),
             _ => false,
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use punctual_model::Nanos;
 
-use crate::root::{SysError, SysRoot};
+use crate::{At as _, PathError, SysRoot};
 
 const PATH: &str = "/dev/cpu_dma_latency";
 
@@ -28,11 +28,11 @@ impl HeldDmaLatency {
     /// # Errors
     ///
     /// Fails when the file is missing (no cpuidle in the kernel) or may not be opened.
-    pub fn hold(sys: &SysRoot, bound: Nanos) -> Result<Self, SysError> {
+    pub fn hold(sys: &SysRoot, bound: Nanos) -> Result<Self, PathError> {
         let mut file = sys.open_held(PATH)?;
         let us = i32::try_from(bound.get() / 1_000).unwrap_or(i32::MAX);
         file.write_all(&us.to_ne_bytes())
-            .map_err(|source| SysError::new("write", Path::new(PATH), source))?;
+            .at("write", Path::new(PATH))?;
         Ok(Self { _file: file })
     }
 }

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use crate::root::{SysError, SysRoot};
+use crate::{At as _, PathError, SysRoot};
 
 const PATH: &str = "/dev/kmsg";
 
@@ -21,13 +21,13 @@ const RECORD: usize = 2_048;
 /// # Errors
 ///
 /// Fails as `open(2)` and `write(2)` do; with `EPERM` where `kernel.printk_devkmsg` is `off`.
-pub fn write_line(sys: &SysRoot, level: u8, line: &str) -> Result<(), SysError> {
+pub fn write_line(sys: &SysRoot, level: u8, line: &str) -> Result<(), PathError> {
     let full = sys.full(PATH);
     OpenOptions::new()
         .write(true)
         .open(&full)
         .and_then(|mut file| file.write_all(format!("<{level}>{line}\n").as_bytes()))
-        .map_err(|source| SysError::new("write", &full, source))
+        .at("write", &full)
 }
 
 /// Returns the first record of the log, as far as the log still has it, that contains `mark`; `None`
@@ -65,7 +65,7 @@ impl KernelLog {
     /// # Errors
     ///
     /// Fails as `open(2)` does; with `EPERM` under `kernel.dmesg_restrict` without `CAP_SYSLOG`.
-    pub fn follow(sys: &SysRoot) -> Result<Self, SysError> {
+    pub fn follow(sys: &SysRoot) -> Result<Self, PathError> {
         let full = sys.full(PATH);
         let open = || {
             let mut file = OpenOptions::new()
@@ -75,9 +75,7 @@ impl KernelLog {
             file.seek(SeekFrom::End(0))?;
             Ok(file)
         };
-        open()
-            .map(Self)
-            .map_err(|source| SysError::new("open", &full, source))
+        open().map(Self).map_err(PathError::at("open", &full))
     }
 
     /// Counts the new lines that contain `mark`.

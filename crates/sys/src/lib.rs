@@ -50,4 +50,4 @@ mod root;
 pub use dma_latency::HeldDmaLatency;
 pub use fifo::make_fifo;
 pub use path_error::{At, PathError};
-pub use root::{SysError, SysRoot};
+pub use root::SysRoot;

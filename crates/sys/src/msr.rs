@@ -8,7 +8,7 @@ use std::path::Path;
 
 use punctual_model::CpuId;
 
-use crate::root::{SysError, SysRoot};
+use crate::{At as _, PathError, SysRoot};
 
 /// `MSR_SMI_COUNT` of Intel processors since Nehalem: system management interrupts since the reset
 /// (Intel SDM volume 4, 34H). The count is in the low 32 bits.
@@ -19,12 +19,12 @@ const SMI_COUNT: u64 = 0x34;
 /// # Errors
 ///
 /// Fails when the kernel has no msr driver, it may not be read, or the register does not exist.
-pub fn smi_count(sys: &SysRoot, cpu: CpuId) -> Result<u32, SysError> {
+pub fn smi_count(sys: &SysRoot, cpu: CpuId) -> Result<u32, PathError> {
     let path = format!("/dev/cpu/{cpu}/msr");
     let file = sys.open(&path)?;
     let mut value = [0; 8];
     file.read_exact_at(&mut value, SMI_COUNT)
-        .map_err(|source| SysError::new("read", Path::new(&path), source))?;
+        .at("read", Path::new(&path))?;
     let [a, b, c, d, ..] = value;
     Ok(u32::from_le_bytes([a, b, c, d]))
 }

@@ -52,6 +52,11 @@ impl PathError {
         self.source.kind() == io::ErrorKind::PermissionDenied
     }
 
+    /// Returns the kernel's error number, if the kernel refused.
+    pub fn errno(&self) -> Option<i32> {
+        self.source.raw_os_error()
+    }
+
     /// Whether nothing is there (`ENOENT`).
     pub fn is_missing(&self) -> bool {
         self.source.kind() == io::ErrorKind::NotFound

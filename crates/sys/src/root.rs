@@ -9,6 +9,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::{At as _, PathError};
+
 /// What most kernel files fit in.
 const PAGE: usize = 4_096;
 
@@ -60,11 +62,11 @@ impl SysRoot {
     ///
     /// Fails as `open(2)` and `read(2)` do, on text that is not UTF-8, and on files longer than
     /// 64 MiB, which no file of the kernel that is text is.
-    pub fn read(&self, path: &str) -> Result<String, SysError> {
+    pub fn read(&self, path: &str) -> Result<String, PathError> {
         let bytes = self.whole(path)?;
         let text = String::from_utf8(bytes).map_err(|_| {
             let why = io::Error::new(io::ErrorKind::InvalidData, "not valid UTF-8");
-            SysError::new("read", &self.full(path), why)
+            PathError::new("read", &self.full(path), why)
         })?;
         Ok(without_newlines(text))
     }
@@ -75,18 +77,18 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as [`SysRoot::read`] does, but not on text that is not UTF-8.
-    pub fn read_lossy(&self, path: &str) -> Result<String, SysError> {
+    pub fn read_lossy(&self, path: &str) -> Result<String, PathError> {
         let bytes = self.whole(path)?;
         Ok(without_newlines(
             String::from_utf8_lossy(&bytes).into_owned(),
         ))
     }
 
-    fn whole(&self, path: &str) -> Result<Vec<u8>, SysError> {
+    fn whole(&self, path: &str) -> Result<Vec<u8>, PathError> {
         let (bytes, more) = self.read_up_to(path, LONGEST)?;
         if more {
             let why = io::Error::new(io::ErrorKind::FileTooLarge, "longer than 64 MiB");
-            return Err(SysError::new("read", &self.full(path), why));
+            return Err(PathError::new("read", &self.full(path), why));
         }
         Ok(bytes)
     }
@@ -96,7 +98,7 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as [`SysRoot::read`] does, but not on a missing file.
-    pub fn read_if_present(&self, path: &str) -> Result<Option<String>, SysError> {
+    pub fn read_if_present(&self, path: &str) -> Result<Option<String>, PathError> {
         match self.read(path) {
             Ok(text) => Ok(Some(text)),
             Err(err) if err.is_missing() => Ok(None),
@@ -112,7 +114,7 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `open(2)` and `read(2)` do; `EISDIR` on a directory.
-    pub fn read_up_to(&self, path: &str, limit: usize) -> Result<(Vec<u8>, bool), SysError> {
+    pub fn read_up_to(&self, path: &str, limit: usize) -> Result<(Vec<u8>, bool), PathError> {
         let full = self.within(path)?;
         let past = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::with_capacity(limit.min(PAGE));
@@ -123,7 +125,7 @@ impl SysRoot {
             // Kernel files state no size, or a false one: the limit also keeps the library from
             // asking for it, and from reading a few bytes at a time.
             .and_then(|file| file.take(past).read_to_end(&mut bytes))
-            .map_err(|source| SysError::new("read", &full, source))?;
+            .at("read", &full)?;
         let more = bytes.len() > limit;
         bytes.truncate(limit);
         Ok((bytes, more))
@@ -141,14 +143,14 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `open(2)` and `write(2)` do.
-    pub fn write(&self, path: &str, value: &str) -> Result<(), SysError> {
+    pub fn write(&self, path: &str, value: &str) -> Result<(), PathError> {
         let full = self.within(path)?;
         OpenOptions::new()
             .write(true)
             .truncate(true)
             .open(&full)
             .and_then(|mut file| file.write_all(value.as_bytes()))
-            .map_err(|source| SysError::new("write", &full, source))
+            .at("write", &full)
     }
 
     /// Opens `path` for writing and closes it again, which changes nothing: whether the kernel takes
@@ -158,7 +160,7 @@ impl SysRoot {
     ///
     /// Fails as `open(2)` does; with `EACCES` also where no permission bit allows writing, which root
     /// may override on an ordinary file but not on what the kernel serves.
-    pub fn probe_write(&self, path: &str) -> Result<(), SysError> {
+    pub fn probe_write(&self, path: &str) -> Result<(), PathError> {
         let full = self.within(path)?;
         std::fs::metadata(&full)
             .and_then(|meta| {
@@ -172,7 +174,7 @@ impl SysRoot {
                     .open(&full)
                     .map(drop)
             })
-            .map_err(|source| SysError::new("open for writing", &full, source))
+            .at("open for writing", &full)
     }
 
     /// Makes the directory `path`.
@@ -180,9 +182,9 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `mkdir(2)` does.
-    pub fn make_dir(&self, path: &str) -> Result<(), SysError> {
+    pub fn make_dir(&self, path: &str) -> Result<(), PathError> {
         let full = self.within(path)?;
-        std::fs::create_dir(&full).map_err(|source| SysError::new("make directory", &full, source))
+        std::fs::create_dir(&full).at("make directory", &full)
     }
 
     /// Removes the directory `path`. The kernel's own directories go though they list files.
@@ -190,10 +192,9 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `rmdir(2)` does.
-    pub fn remove_dir(&self, path: &str) -> Result<(), SysError> {
+    pub fn remove_dir(&self, path: &str) -> Result<(), PathError> {
         let full = self.within(path)?;
-        std::fs::remove_dir(&full)
-            .map_err(|source| SysError::new("remove directory", &full, source))
+        std::fs::remove_dir(&full).at("remove directory", &full)
     }
 
     /// Opens `path` for reading.
@@ -201,9 +202,9 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `open(2)` does.
-    pub fn open(&self, path: &str) -> Result<File, SysError> {
+    pub fn open(&self, path: &str) -> Result<File, PathError> {
         let full = self.within(path)?;
-        File::open(&full).map_err(|source| SysError::new("open", &full, source))
+        File::open(&full).at("open", &full)
     }
 
     /// Opens `path` for reading and writing, for files whose effect lasts while they are open.
@@ -211,13 +212,13 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `open(2)` does.
-    pub fn open_held(&self, path: &str) -> Result<File, SysError> {
+    pub fn open_held(&self, path: &str) -> Result<File, PathError> {
         let full = self.within(path)?;
         OpenOptions::new()
             .read(true)
             .write(true)
             .open(&full)
-            .map_err(|source| SysError::new("open", &full, source))
+            .at("open", &full)
     }
 
     /// Lists the names in directory `path`, sorted; none where the directory is missing.
@@ -225,16 +226,16 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails as `opendir(3)` and `readdir(3)` do, but not on a missing directory.
-    pub fn names(&self, path: &str) -> Result<Vec<String>, SysError> {
+    pub fn names(&self, path: &str) -> Result<Vec<String>, PathError> {
         let full = self.full(path);
         let entries = match std::fs::read_dir(&full) {
             Ok(entries) => entries,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(SysError::new("list", &full, source)),
+            Err(source) => return Err(PathError::new("list", &full, source)),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|source| SysError::new("list", &full, source))?;
+            let entry = entry.at("list", &full)?;
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
         names.sort();
@@ -254,7 +255,7 @@ impl SysRoot {
     /// # Errors
     ///
     /// Fails where a symbolic link leads out of the captured tree.
-    pub fn within(&self, path: &str) -> Result<PathBuf, SysError> {
+    pub fn within(&self, path: &str) -> Result<PathBuf, PathError> {
         let full = self.full(path);
         if self.own || self.is_live() {
             return Ok(full);
@@ -268,8 +269,8 @@ impl SysRoot {
         match resolved {
             Ok((root, real)) if real.starts_with(&root) => Ok(full),
             // A tree that is not there, and a link to nothing, which nothing may be made of.
-            Err(source) => Err(SysError::new("find", &full, source)),
-            Ok(_) => Err(SysError::new(
+            Err(source) => Err(PathError::new("find", &full, source)),
+            Ok(_) => Err(PathError::new(
                 "find",
                 &full,
                 io::Error::new(
@@ -289,40 +290,6 @@ impl SysRoot {
 fn without_newlines(mut text: String) -> String {
     text.truncate(text.trim_end_matches('\n').len());
     text
-}
-
-/// A kernel file could not be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("{op} {}", path.display())]
-pub struct SysError {
-    op: &'static str,
-    path: PathBuf,
-    source: io::Error,
-}
-
-impl SysError {
-    pub(crate) fn new(op: &'static str, path: &Path, source: io::Error) -> Self {
-        Self {
-            op,
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    /// Whether the kernel lacks this file, rather than refusing it.
-    pub fn is_missing(&self) -> bool {
-        self.source.kind() == io::ErrorKind::NotFound
-    }
-
-    /// Returns the kernel's error number, if the kernel refused.
-    pub fn errno(&self) -> Option<i32> {
-        self.source.raw_os_error()
-    }
-
-    /// Whether the privilege is missing.
-    pub fn is_denied(&self) -> bool {
-        self.source.kind() == io::ErrorKind::PermissionDenied
-    }
 }
 
 #[cfg(test)]
@@ -353,12 +320,12 @@ mod tests {
         link("nowhere", "sys/nothing");
         let sys = SysRoot::at(&tree);
         for path in ["/sys/out", "/sys/above/victim"] {
-            assert!(sys.read(path).unwrap_err().is_denied(), "{path}");
-            assert!(sys.write(path, "9").unwrap_err().is_denied(), "{path}");
-            assert!(sys.probe_write(path).unwrap_err().is_denied(), "{path}");
-            assert!(sys.open_held(path).unwrap_err().is_denied(), "{path}");
+            assert!(sys.read(path).unwrap_err().is_permission(), "{path}");
+            assert!(sys.write(path, "9").unwrap_err().is_permission(), "{path}");
+            assert!(sys.probe_write(path).unwrap_err().is_permission(), "{path}");
+            assert!(sys.open_held(path).unwrap_err().is_permission(), "{path}");
         }
-        assert!(sys.make_dir("/sys/above/new").unwrap_err().is_denied());
+        assert!(sys.make_dir("/sys/above/new").unwrap_err().is_permission());
         assert_eq!(std::fs::read(dir.path().join("victim")).unwrap(), b"1");
         assert_eq!(sys.read("/sys/in").unwrap(), "2");
         assert!(sys.read("/sys/nothing").unwrap_err().is_missing());
@@ -397,7 +364,7 @@ mod tests {
             .permissions();
         bits.set_readonly(true);
         std::fs::set_permissions(dir.path().join("knob"), bits).unwrap();
-        assert!(sys.probe_write("/knob").unwrap_err().is_denied());
+        assert!(sys.probe_write("/knob").unwrap_err().is_permission());
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use self::guard::Guard;
 pub use self::instance::{Instance, Losses, RawBuffer};
 pub use self::ring::{Missed, PageLayout, Record, Records};
 pub use self::uprobe::Uprobe;
-use crate::root::{SysError, SysRoot};
+use crate::{At as _, PathError, SysRoot};
 
 /// Where tracefs is mounted, if it is (Documentation/trace/ftrace.rst).
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -89,7 +89,7 @@ impl Tracefs {
     /// # Errors
     ///
     /// Fails when the list of tracers cannot be read.
-    pub fn has_tracer(&self, name: &str) -> Result<bool, SysError> {
+    pub fn has_tracer(&self, name: &str) -> Result<bool, PathError> {
         let tracers = self.root.read(LANDMARK)?;
         Ok(tracers.split_whitespace().any(|tracer| tracer == name))
     }
@@ -137,7 +137,7 @@ impl Tracefs {
     /// # Errors
     ///
     /// Fails as `mkdir(2)` does.
-    pub fn instance(&self, name: &str) -> Result<Instance, SysError> {
+    pub fn instance(&self, name: &str) -> Result<Instance, PathError> {
         Instance::make(&self.root, name)
     }
 
@@ -146,7 +146,7 @@ impl Tracefs {
     /// # Errors
     ///
     /// Fails where the kernel has no such events (CONFIG_UPROBE_EVENTS), or with `EINVAL` where no code can be there.
-    pub fn uprobe(&self, group: &str, file: &Path, offset: u64) -> Result<Uprobe, SysError> {
+    pub fn uprobe(&self, group: &str, file: &Path, offset: u64) -> Result<Uprobe, PathError> {
         Uprobe::make(&self.root, group, file, offset)
     }
 
@@ -176,7 +176,7 @@ impl Tracefs {
         &self,
         prefix: &str,
         is_left: impl Fn(&str) -> bool,
-    ) -> Result<Vec<String>, SysError> {
+    ) -> Result<Vec<String>, PathError> {
         let mut names = self.root.names("instances")?;
         names.retain(|name| {
             name.starts_with(prefix)
@@ -205,13 +205,13 @@ fn detached() -> rustix::io::Result<OwnedFd> {
 }
 
 /// Opens `path` for reading without ever waiting for data.
-fn open_nonblocking(root: &SysRoot, path: &str) -> Result<std::fs::File, SysError> {
+fn open_nonblocking(root: &SysRoot, path: &str) -> Result<std::fs::File, PathError> {
     let full = root.full(path);
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open(&full)
-        .map_err(|source| SysError::new("open", &full, source))
+        .at("open", &full)
 }
 
 /// Writes CPUs as the kernel's masks have them: hexadecimal, groups of 32 bits, highest first.
@@ -249,7 +249,7 @@ pub enum TracefsError {
     Open(#[source] io::Error),
     /// A file of it cannot be used.
     #[error(transparent)]
-    Use(#[from] SysError),
+    Use(#[from] PathError),
     /// The kernel describes its records in a way that this program does not know.
     #[error("read the layout of trace event {event}")]
     Format {
@@ -265,7 +265,7 @@ impl TracefsError {
     pub fn is_denied(&self) -> bool {
         match self {
             Self::Denied => true,
-            Self::Use(err) => err.is_denied(),
+            Self::Use(err) => err.is_permission(),
             _ => false,
         }
     }

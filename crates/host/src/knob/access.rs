@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use punctual_model::{Policy, Target, ThreadId};
-use punctual_sys::{SysError, SysRoot, sched};
+use punctual_sys::{PathError, SysRoot, sched};
 
 use super::threads;
 
@@ -67,8 +67,8 @@ impl AccessError {
     }
 }
 
-impl From<SysError> for AccessError {
-    fn from(err: SysError) -> Self {
+impl From<PathError> for AccessError {
+    fn from(err: PathError) -> Self {
         let reason = err.source().map(ToString::to_string).unwrap_or_default();
         Self::new(err.to_string(), err.errno(), reason)
     }

@@ -273,7 +273,7 @@ impl Surveyor<'_> {
     fn writable(&self, path: &str) -> Writable {
         match self.sys.probe_write(path) {
             Ok(()) => Writable::Yes,
-            Err(err) if !self.privileged && err.is_denied() => Writable::NeedsRoot,
+            Err(err) if !self.privileged && err.is_permission() => Writable::NeedsRoot,
             Err(err) => Writable::No {
                 reason: err.source().map(ToString::to_string).unwrap_or_default(),
             },

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use punctual_sys::{SysError, SysRoot};
+use punctual_sys::{PathError, SysRoot};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -54,7 +54,7 @@ pub enum ProgramError {
     },
     /// The libraries of the running program cannot be told.
     #[error("find the libraries of this program")]
-    Libraries(#[source] SysError),
+    Libraries(#[source] PathError),
 }
 
 /// A shared library, or the program that loads them.

@@ -9,7 +9,7 @@
 
 use punctual_sys::proc::stat_number;
 use punctual_sys::tracefs::Tracefs;
-use punctual_sys::{SysError, SysRoot};
+use punctual_sys::{PathError, SysRoot};
 
 const PREFIX: &str = "punctual-";
 
@@ -34,7 +34,7 @@ impl Setting {
     pub(super) fn differing(
         root: &SysRoot,
         wanted: &[(&'static str, String)],
-    ) -> Result<Vec<Self>, SysError> {
+    ) -> Result<Vec<Self>, PathError> {
         let mut settings = Vec::new();
         for (file, new) in wanted {
             let old = root.read(file)?.trim().to_owned();
@@ -47,7 +47,7 @@ impl Setting {
     }
 
     /// Puts the old value back, unless somebody set another one since.
-    fn restore(&self, root: &SysRoot) -> Result<(), SysError> {
+    fn restore(&self, root: &SysRoot) -> Result<(), PathError> {
         if root.read(self.file)?.trim() == self.new {
             root.write(self.file, &self.old)?;
         }
@@ -92,7 +92,7 @@ pub(super) struct Changed {
 
 impl Changed {
     /// Changes them.
-    pub(super) fn make(root: &SysRoot, settings: Vec<Setting>) -> Result<Self, SysError> {
+    pub(super) fn make(root: &SysRoot, settings: Vec<Setting>) -> Result<Self, PathError> {
         let changed = Self {
             root: root.clone(),
             settings,
@@ -104,7 +104,7 @@ impl Changed {
     }
 
     /// Puts them back.
-    pub(super) fn restore(mut self) -> Result<(), SysError> {
+    pub(super) fn restore(mut self) -> Result<(), PathError> {
         std::mem::take(&mut self.settings)
             .iter()
             .try_for_each(|setting| setting.restore(&self.root))

@@ -4,7 +4,7 @@
 //! Which moments of a wake-up this kernel records, and how to have only those of our threads.
 
 use punctual_model::{CpuId, Finding};
-use punctual_sys::SysError;
+use punctual_sys::PathError;
 use punctual_sys::thread::Tid;
 use punctual_sys::tracefs::{EventFormat, Field, Instance, Record, Tracefs, TracefsError};
 
@@ -181,7 +181,7 @@ impl Probe {
     }
 
     /// Sets the filters. Nothing is recorded yet.
-    pub(super) fn prepare(&self, instance: &Instance) -> Result<(), SysError> {
+    pub(super) fn prepare(&self, instance: &Instance) -> Result<(), PathError> {
         for source in &self.sources {
             if let Some(filter) = &source.filter {
                 instance.write(&format!("events/{}/filter", source.event), filter)?;
@@ -191,7 +191,7 @@ impl Probe {
     }
 
     /// Switches the events on or off.
-    pub(super) fn switch(&self, instance: &Instance, on: bool) -> Result<(), SysError> {
+    pub(super) fn switch(&self, instance: &Instance, on: bool) -> Result<(), PathError> {
         for source in &self.sources {
             let value = if on { "1" } else { "0" };
             instance.write(&format!("events/{}/enable", source.event), value)?;

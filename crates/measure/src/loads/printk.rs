@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use punctual_sys::kernel_log::{KernelLog, write_line};
-use punctual_sys::{SysError, SysRoot};
+use punctual_sys::{PathError, SysRoot};
 
 use super::kind::{Load, LoadKind, Site};
 use super::shift::{Shift, Task};
@@ -111,14 +111,14 @@ impl fmt::Display for Printk {
     }
 }
 
-fn refused(err: SysError) -> io::Error {
-    let kind = match err.is_denied() || err.is_missing() {
+fn refused(err: PathError) -> io::Error {
+    let kind = match err.is_permission() || err.is_missing() {
         true => io::ErrorKind::Unsupported,
         false => io::ErrorKind::Other,
     };
     let cause = std::error::Error::source(&err);
     let cause = cause.map(ToString::to_string).unwrap_or_default();
-    let hint = if err.is_denied() {
+    let hint = if err.is_permission() {
         "; run it with sudo"
     } else {
         ""

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use punctual_sys::sched::{affinity, set_affinity, set_policy};
 use punctual_sys::thread::is_users_own_right;
-use punctual_sys::{SysError, SysRoot};
+use punctual_sys::{PathError, SysRoot};
 
 use super::check::{check_cpus, check_memory, check_real_time, check_right, of};
 use super::report::Report;
@@ -64,7 +64,7 @@ pub fn run(
 /// # Errors
 ///
 /// Fails where `oom_score_adj` is missing or may not be written to.
-pub fn be_first_to_go(sys: &SysRoot) -> Result<(), SysError> {
+pub fn be_first_to_go(sys: &SysRoot) -> Result<(), PathError> {
     sys.write("/proc/self/oom_score_adj", "1000")
 }
 

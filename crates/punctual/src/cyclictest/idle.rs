@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use punctual_model::CpuSet;
-use punctual_sys::{SysError, SysRoot};
+use punctual_sys::{PathError, SysRoot};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
@@ -71,14 +71,14 @@ fn directory(cpu: u32) -> String {
 #[non_exhaustive]
 pub(super) enum IdleError {
     #[error("{0}: {source}", source = reason(.0))]
-    Sys(#[from] SysError),
+    Sys(#[from] PathError),
     #[error("CPUs {0} have no idle states")]
     None(CpuSet),
     #[error("the process that re-enables them: {0}")]
     Process(#[from] io::Error),
 }
 
-fn reason(err: &SysError) -> String {
+fn reason(err: &PathError) -> String {
     let source = std::error::Error::source(err);
     source.map(ToString::to_string).unwrap_or_default()
 }
@@ -230,7 +230,7 @@ fn listen() -> io::Result<Vec<State>> {
 fn restore(sys: &SysRoot, states: &[State]) -> Vec<String> {
     let one = |state: &State| {
         let path = state.path();
-        let failed = |err: SysError| {
+        let failed = |err: PathError| {
             Some(format!(
                 "WARN: this idle state is still switched off: {err}: {}",
                 reason(&err)

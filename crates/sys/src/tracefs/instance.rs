@@ -10,7 +10,7 @@ use std::time::Duration;
 use punctual_model::{CpuId, CpuSet};
 
 use super::{mask, open_nonblocking};
-use crate::root::{SysError, SysRoot};
+use crate::{At as _, PathError, SysRoot};
 
 /// An instance of tracefs. It is removed when this is dropped.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl RawBuffer {
 }
 
 impl Instance {
-    pub(super) fn make(root: &SysRoot, name: &str) -> Result<Self, SysError> {
+    pub(super) fn make(root: &SysRoot, name: &str) -> Result<Self, PathError> {
         let path = format!("instances/{name}");
         root.make_dir(&path)?;
         Ok(Self {
@@ -116,7 +116,7 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as [`SysRoot::read`] does.
-    pub fn read(&self, file: &str) -> Result<String, SysError> {
+    pub fn read(&self, file: &str) -> Result<String, PathError> {
         self.root.read(&self.full(file))
     }
 
@@ -125,7 +125,7 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as [`SysRoot::write`] does; `EINVAL` on a filter that the kernel does not understand.
-    pub fn write(&self, file: &str, value: &str) -> Result<(), SysError> {
+    pub fn write(&self, file: &str, value: &str) -> Result<(), PathError> {
         self.root.write(&self.full(file), value)
     }
 
@@ -134,7 +134,7 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as `open(2)` does.
-    pub fn open(&self, file: &str) -> Result<File, SysError> {
+    pub fn open(&self, file: &str) -> Result<File, PathError> {
         open_nonblocking(&self.root, &self.full(file))
     }
 
@@ -143,10 +143,10 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as `open(2)` does.
-    pub fn open_for_writing(&self, file: &str) -> Result<File, SysError> {
+    pub fn open_for_writing(&self, file: &str) -> Result<File, PathError> {
         let full = self.root.full(&self.full(file));
         let opened = File::options().write(true).open(&full);
-        opened.map_err(|source| SysError::new("open", &full, source))
+        opened.at("open", &full)
     }
 
     /// Records only on `cpus`.
@@ -154,7 +154,7 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as [`SysRoot::write`] does.
-    pub fn trace_only(&self, cpus: &CpuSet) -> Result<(), SysError> {
+    pub fn trace_only(&self, cpus: &CpuSet) -> Result<(), PathError> {
         self.write("tracing_cpumask", &mask(cpus))
     }
 
@@ -163,7 +163,7 @@ impl Instance {
     /// # Errors
     ///
     /// Fails with `ENOMEM`, or as `open(2)` does.
-    pub fn open_buffers(&mut self, cpus: &CpuSet, kib: u32) -> Result<(), SysError> {
+    pub fn open_buffers(&mut self, cpus: &CpuSet, kib: u32) -> Result<(), PathError> {
         self.write("buffer_size_kb", &kib.to_string())?;
         self.buffers = cpus
             .iter()
@@ -171,7 +171,7 @@ impl Instance {
                 let file = self.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"))?;
                 Ok(RawBuffer { cpu, file })
             })
-            .collect::<Result<_, SysError>>()?;
+            .collect::<Result<_, PathError>>()?;
         Ok(())
     }
 
@@ -185,7 +185,7 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as [`SysRoot::read`] does.
-    pub fn losses(&self, cpu: CpuId) -> Result<Losses, SysError> {
+    pub fn losses(&self, cpu: CpuId) -> Result<Losses, PathError> {
         let text = self.read(&format!("per_cpu/cpu{cpu}/stats"))?;
         Ok(Losses::parse(&text))
     }
@@ -195,11 +195,11 @@ impl Instance {
     /// # Errors
     ///
     /// Fails as `rmdir(2)` does; `EBUSY` while somebody has a file of it open.
-    pub fn remove(mut self) -> Result<(), SysError> {
+    pub fn remove(mut self) -> Result<(), PathError> {
         self.take_down()
     }
 
-    fn take_down(&mut self) -> Result<(), SysError> {
+    fn take_down(&mut self) -> Result<(), PathError> {
         if self.removed {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::root::{SysError, SysRoot};
+use crate::{At as _, PathError, SysRoot};
 
 /// The file that makes and removes them. It is appended to: who truncates it removes those of all others.
 const FILE: &str = "uprobe_events";
@@ -29,7 +29,7 @@ impl Uprobe {
         group: &str,
         file: &Path,
         offset: u64,
-    ) -> Result<Self, SysError> {
+    ) -> Result<Self, PathError> {
         let file = file.display();
         append(root, &format!("p:{group}/{EVENT} {file}:{offset:#x}"))?;
         Ok(Self {
@@ -80,13 +80,13 @@ pub(super) fn sweep(root: &SysRoot, prefix: &str, is_left: impl Fn(&str) -> bool
     }
 }
 
-fn append(root: &SysRoot, line: &str) -> Result<(), SysError> {
+fn append(root: &SysRoot, line: &str) -> Result<(), PathError> {
     let path = file(root);
     let mut opened = OpenOptions::new();
     let opened = opened.append(true).open(&path);
     opened
         .and_then(|mut file| file.write_all(line.as_bytes()))
-        .map_err(|source| SysError::new("write", &path, source))
+        .at("write", &path)
 }
 
 #[cfg(test)]
