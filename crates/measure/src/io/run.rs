@@ -155,11 +155,15 @@ fn rounds(what: &Io, frame: &mut Frame<'_>, path: &str, log: &mut Log) -> Result
         policy: Some(frame.setup().priority),
     };
     for round in 1..=what.repeats {
-        let doing = format!("{}, round {round} of {}", what.pattern.name(), what.repeats);
+        let doing = format!(
+            "{}, round {round} of {}",
+            what.access.pattern.name(),
+            what.repeats
+        );
         let part = f64::from(round - 1) / f64::from(what.repeats);
         let mut program = Program::start("fio", &mut what.command(path), &bounds, "")?;
         // One a job, beside the first.
-        program.expect_threads(1 + what.jobs as usize);
+        program.expect_threads(1 + what.access.jobs as usize);
         let Some(lines) = program.all(frame, || Progress::of(doing.clone(), part)) else {
             return Ok(());
         };
@@ -177,7 +181,7 @@ fn rounds(what: &Io, frame: &mut Frame<'_>, path: &str, log: &mut Log) -> Result
 impl Log {
     fn note(&mut self, what: &Io, text: &str) -> Result<(), super::fio::BadOutput> {
         let output = Output::parse(text)?;
-        for direction in what.pattern.directions() {
+        for direction in what.access.pattern.directions() {
             let seen = output.seen(*direction)?;
             self.seen.entry(*direction).or_default().push(seen);
         }
@@ -212,7 +216,7 @@ impl Log {
 
     fn check(&self, what: &Io) -> Check {
         const ID: &str = "observations";
-        let counts = what.pattern.directions().iter();
+        let counts = what.access.pattern.directions().iter();
         let counts = counts.map(|direction| self.seen.get(direction).map_or(0, Vec::len));
         let requests: u64 = self.seen.values().flatten().map(|seen| seen.requests).sum();
         match counts.min() {
@@ -245,17 +249,19 @@ fn spread(rate: &Figure) -> [Figure; 2] {
 mod tests {
     use super::*;
     use crate::frame::testing;
-    use crate::io::{AsyncEngine, Pattern};
+    use crate::io::{Access, AsyncEngine, Pattern};
     use punctual_model::Nanos;
     use std::path::Path;
 
     fn io(directory: &Path) -> Io {
         Io {
-            engine: AsyncEngine::Libaio,
-            pattern: Pattern::RandRw,
-            block: Bytes::new(4_096),
-            depth: 4,
-            jobs: 2,
+            access: Access {
+                engine: AsyncEngine::Libaio,
+                pattern: Pattern::RandRw,
+                block: Bytes::new(4_096),
+                depth: 4,
+                jobs: 2,
+            },
             size: Bytes::new(1 << 20),
             directory: directory.to_owned(),
             // Not every file system has direct requests.
@@ -335,7 +341,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut odd = io(dir.path());
         // Larger than the file: there is no place for it.
-        odd.block = Bytes::new(4 << 20);
+        odd.access.block = Bytes::new(4 << 20);
         let err = testing::run(|frame| run(&odd, frame)).unwrap_err();
         assert!(matches!(err, MeasureError::Program { .. }), "{err}");
         assert!(err.to_string().starts_with("fio: "), "{err}");

@@ -11,16 +11,8 @@ use punctual_model::{Bytes, Nanos, choices};
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Io {
-    /// How requests reach the kernel.
-    pub engine: AsyncEngine,
-    /// Which requests.
-    pub pattern: Pattern,
-    /// Size of a request.
-    pub block: Bytes,
-    /// Queue depth of each thread.
-    pub depth: u32,
-    /// Threads.
-    pub jobs: u32,
+    /// How the file is accessed.
+    pub access: Access,
     /// Size of the file.
     pub size: Bytes,
     /// Where the file is.
@@ -151,11 +143,11 @@ impl Io {
             "--randrepeat=0",
         ]);
         command.arg(format!("--filename={path}"));
-        command.arg(format!("--ioengine={}", self.engine.name()));
-        command.arg(format!("--rw={}", self.pattern.name()));
-        command.arg(format!("--bs={}", self.block.get()));
-        command.arg(format!("--iodepth={}", self.depth));
-        command.arg(format!("--numjobs={}", self.jobs));
+        command.arg(format!("--ioengine={}", self.access.engine.name()));
+        command.arg(format!("--rw={}", self.access.pattern.name()));
+        command.arg(format!("--bs={}", self.access.block.get()));
+        command.arg(format!("--iodepth={}", self.access.depth));
+        command.arg(format!("--numjobs={}", self.access.jobs));
         command.arg(format!("--size={}", self.size.get()));
         command.arg(format!("--direct={}", u8::from(!self.buffered)));
         let micros = self.runtime.get().div_ceil(1_000);

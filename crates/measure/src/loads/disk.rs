@@ -19,7 +19,7 @@ use super::kind::{Load, LoadKind, Site, Worker};
 use super::parse::Given;
 use super::program::{Program, Speech, look_for};
 use super::shift::Task;
-use crate::io::{AsyncEngine, Io, Pattern, fill};
+use crate::io::{Access, AsyncEngine, Io, Pattern, fill};
 
 pub(super) const KIND: LoadKind = LoadKind {
     name: "io",
@@ -55,11 +55,13 @@ struct Disk(Io);
 impl Default for Disk {
     fn default() -> Self {
         Self(Io {
-            pattern: Pattern::RandRw,
-            engine: AsyncEngine::Libaio,
-            block: Bytes::new(64 << 10),
-            depth: 16,
-            jobs: 1,
+            access: Access {
+                pattern: Pattern::RandRw,
+                engine: AsyncEngine::Libaio,
+                block: Bytes::new(64 << 10),
+                depth: 16,
+                jobs: 1,
+            },
             size: Bytes::new(128 << 20),
             directory: PathBuf::from("."),
             buffered: false,
@@ -75,21 +77,21 @@ impl Disk {
         let mut take = |key| given.take(key);
         let Self(mut disk) = Self::default();
         if let Some(pattern) = pattern {
-            disk.pattern = pattern
+            disk.access.pattern = pattern
                 .parse()
                 .map_err(|err| format!("which I/O pattern? {err}"))?;
         }
         if let Some(engine) = take("engine") {
-            disk.engine = engine.parse().map_err(|err| format!("engine: {err}"))?;
+            disk.access.engine = engine.parse().map_err(|err| format!("engine: {err}"))?;
         }
         if let Some(block) = take("block") {
-            disk.block = bytes("block", block, 512, 64 << 20)?;
+            disk.access.block = bytes("block", block, 512, 64 << 20)?;
         }
         if let Some(depth) = take("depth") {
-            disk.depth = number("depth", depth, 65_536)?;
+            disk.access.depth = number("depth", depth, 65_536)?;
         }
         if let Some(jobs) = take("jobs") {
-            disk.jobs = number("jobs", jobs, 4_096)?;
+            disk.access.jobs = number("jobs", jobs, 4_096)?;
         }
         if let Some(size) = take("size") {
             disk.size = bytes("size", size, 4_096, 1 << 50)?;
@@ -102,7 +104,7 @@ impl Disk {
             Some("yes") => true,
             Some(_) => return Err("buffered: must be yes or no".to_owned()),
         };
-        match disk.block <= disk.size {
+        match disk.access.block <= disk.size {
             true => Ok(Self(disk)),
             false => Err("block: must not be larger than the file, see size".to_owned()),
         }
@@ -110,8 +112,8 @@ impl Disk {
 
     /// Returns how much memory its requests take, in bytes.
     fn request_memory(&self) -> u64 {
-        let each = self.0.block.times(self.0.depth.into());
-        each.times(self.0.jobs.into()).get()
+        let each = self.0.access.block.times(self.0.access.depth.into());
+        each.times(self.0.access.jobs.into()).get()
     }
 
     /// Makes the file, and returns the program that works on it.
@@ -166,20 +168,20 @@ impl fmt::Display for Disk {
     /// Writes what differs from the default, behind the name of the load.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self(disk), Self(usual)) = (self, Self::default());
-        if disk.pattern != usual.pattern {
-            write!(f, ":{}", disk.pattern.name())?;
+        if disk.access.pattern != usual.access.pattern {
+            write!(f, ":{}", disk.access.pattern.name())?;
         }
-        if disk.engine != usual.engine {
-            write!(f, "@engine={}", disk.engine.name())?;
+        if disk.access.engine != usual.access.engine {
+            write!(f, "@engine={}", disk.access.engine.name())?;
         }
-        if disk.block != usual.block {
-            write!(f, "@block={}", disk.block)?;
+        if disk.access.block != usual.access.block {
+            write!(f, "@block={}", disk.access.block)?;
         }
-        if disk.depth != usual.depth {
-            write!(f, "@depth={}", disk.depth)?;
+        if disk.access.depth != usual.access.depth {
+            write!(f, "@depth={}", disk.access.depth)?;
         }
-        if disk.jobs != usual.jobs {
-            write!(f, "@jobs={}", disk.jobs)?;
+        if disk.access.jobs != usual.access.jobs {
+            write!(f, "@jobs={}", disk.access.jobs)?;
         }
         if disk.size != usual.size {
             write!(f, "@size={}", disk.size)?;
@@ -218,7 +220,7 @@ mod tests {
     #[test]
     fn the_memory_of_all_requests_under_way_is_known() {
         let mut disk = Disk::default();
-        (disk.0.depth, disk.0.jobs) = (8, 2);
+        (disk.0.access.depth, disk.0.access.jobs) = (8, 2);
         assert_eq!(disk.request_memory(), 1 << 20);
     }
 

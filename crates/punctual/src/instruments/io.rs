@@ -174,11 +174,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
         .option("runtime", args.runtime)
         .option("repeats", args.repeat.repeats);
     let what = Io {
-        engine: pattern.engine,
-        pattern: pattern.pattern,
-        block,
-        depth: pattern.depth,
-        jobs: pattern.jobs,
+        access: pattern,
         size: args.size,
         directory,
         buffered: args.buffered,
