@@ -4,6 +4,7 @@
 //! The rules of `doctor` as a page of documentation.
 
 use punctual_model::{Fixer, Rule, Severity};
+use punctual_verdict::words::capital;
 
 use crate::document::meaning;
 
@@ -57,7 +58,7 @@ fn chapter(rule: &Rule) -> String {
     format!(
         "\n### {}\n\n{}. Severity {}, fixed by {}.\n\n- Why: {}\n- Fix: {}\n{knobs}- Source: {}\n",
         rule.id,
-        sentence(&rule.title),
+        escaped(&capital(&rule.title)),
         rule.severity,
         fixers(rule),
         escaped(&rule.why),
@@ -85,12 +86,6 @@ const fn who(fixer: Fixer) -> &'static str {
 fn fixers(rule: &Rule) -> String {
     let names: Vec<_> = rule.fixed_by.iter().map(|fixer| fixer.name()).collect();
     names.join(", ")
-}
-
-fn sentence(title: &str) -> String {
-    let mut letters = title.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    escaped(&(first.unwrap_or_default() + letters.as_str()))
 }
 
 /// Keeps Markdown from taking characters for its own.

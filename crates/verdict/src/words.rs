@@ -24,6 +24,13 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The text, beginning with a capital.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// The ending of what there are `n` of.
 pub const fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }

@@ -4,6 +4,7 @@
 //! What runs are called in a report, and figures with their unit.
 
 use punctual_model::{Interval, RunRecord};
+pub(crate) use punctual_verdict::words::capital;
 
 use super::parts::RunItem;
 use crate::chart::Validity;
@@ -61,13 +62,6 @@ pub(crate) fn validity(run: &RunRecord) -> Validity {
         (None, true) => Validity::Valid,
         (None, false) => Validity::Invalid,
     }
-}
-
-/// Begins with a capital.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 /// Writes a time in µs, with the digits that it has a use for.

@@ -10,6 +10,7 @@ use punctual_model::{
 };
 
 use crate::number::{digits, unit};
+use crate::words::capital;
 
 /// Levels or figures that are named in a sentence; the table has all.
 const NAMED: usize = 4;
@@ -208,10 +209,4 @@ pub(super) fn level(cell: &str) -> &str {
 /// A cell in words: `kernel rt` of `kernel=rt`.
 fn setting(cell: &str) -> String {
     cell.replace('=', " ")
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
