@@ -263,6 +263,12 @@ impl Series {
         }
     }
 
+    /// Returns those of `series` in which there is anything to draw.
+    pub fn with_points(series: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let series = series.into_iter();
+        series.filter(|one| !one.points.is_empty()).collect()
+    }
+
     /// Returns the series with this look.
     #[must_use]
     pub fn looking(mut self, look: Look) -> Self {
@@ -280,6 +286,17 @@ pub struct Mark {
     pub at: f64,
     /// Whether it stands on the horizontal axis; else it lies at a height.
     pub upright: bool,
+}
+
+impl Mark {
+    /// Makes that of a ratio of 1.
+    pub fn no_change() -> Self {
+        Self {
+            name: "no change".to_owned(),
+            at: 1.0,
+            upright: true,
+        }
+    }
 }
 
 /// A chart of points.

@@ -11,13 +11,13 @@ use std::cmp::Ordering;
 
 use punctual_model::{
     Check, CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, Series,
-    figure_words, label_words,
 };
 use punctual_verdict::claims::at_most;
 
 use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
 use super::parts::{Answer, KeyFigure, Reason, Tone};
+use super::results::with_labels;
 use super::{task_runs, watched};
 use crate::chart::Validity;
 use crate::clock_or_count::Times;
@@ -221,15 +221,7 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
         "1" => ("", 1.0),
         unit => (unit, 1.0),
     };
-    let labels: Vec<String> = figure
-        .labels
-        .iter()
-        .map(|(k, v)| label_words(k, v))
-        .collect();
-    let mut name = figure_words(&figure.name);
-    if !labels.is_empty() {
-        name += &format!(" ({})", labels.join(", "));
-    }
+    let name = with_labels(figure, |_| true);
     let detail = match figure.interval {
         Some(interval) => format!(
             "{} interval {} .. {}, {}",

@@ -303,10 +303,7 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
         note: "The upper end of the one-sided 95 % interval under each condition.".to_owned(),
         x: Axis::log("Deadline in µs"),
         y: Axis::log("Share, at most"),
-        series: series
-            .into_iter()
-            .filter(|s| !s.points.is_empty())
-            .collect(),
+        series: chart::Series::with_points(series),
         marks: Vec::new(),
     };
     Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))

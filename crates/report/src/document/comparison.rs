@@ -311,11 +311,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
         x: Axis::log(times.verdict("Ratio (1: no change)")),
         y: Axis::names("", names),
         series,
-        marks: vec![Mark {
-            name: "no change".to_owned(),
-            at: 1.0,
-            upright: true,
-        }],
+        marks: vec![Mark::no_change()],
     })
 }
 

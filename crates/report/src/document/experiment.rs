@@ -410,11 +410,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
             x: Axis::log(times.verdict("Ratio (1: no change)")),
             y: Axis::names("", names),
             series,
-            marks: vec![Mark {
-                name: "no change".to_owned(),
-                at: 1.0,
-                upright: true,
-            }],
+            marks: vec![Mark::no_change()],
         })),
         Some(table),
     ));

@@ -13,6 +13,7 @@ use punctual_model::{
 use super::named::counted;
 use super::parts::{Block, Ids, Table};
 use super::runs::Named;
+use super::series::{of_run, valid_of};
 use crate::chart::{self, Axis, Cell, Chart, Drawing, Heat, Mark, Point, Shape};
 use crate::number::{digits, percent};
 
@@ -238,16 +239,21 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
 }
 
 fn figure_name(figure: &Figure, constant: &[&String]) -> String {
-    let labels: Vec<String> = figure
-        .labels
-        .iter()
-        .filter(|(k, _)| !constant.contains(k))
-        .map(|(k, v)| label_words(k, v))
-        .collect();
+    with_labels(figure, |label| !constant.contains(&label))
+}
+
+/// A figure in words, with those of its labels that are `wanted`: `misses per second (thread 0)`.
+pub(super) fn with_labels(figure: &Figure, wanted: impl Fn(&String) -> bool) -> String {
+    let labels = labels(figure, wanted);
     match labels.is_empty() {
         true => figure_words(&figure.name),
         false => format!("{} ({})", figure_words(&figure.name), labels.join(", ")),
     }
+}
+
+fn labels(figure: &Figure, wanted: impl Fn(&String) -> bool) -> Vec<String> {
+    let labels = figure.labels.iter().filter(|(label, _)| wanted(label));
+    labels.map(|(k, v)| label_words(k, v)).collect()
 }
 
 /// Every figure of every run.
@@ -271,25 +277,12 @@ pub(super) fn tables(runs: &[Named<'_>]) -> Option<Block> {
 }
 
 fn row(run: &Named<'_>, runs: &[Named<'_>], figure: &Figure) -> Vec<String> {
-    let labels: Vec<String> = figure
-        .labels
-        .iter()
-        .map(|(k, v)| label_words(k, v))
-        .collect();
     let number = |value: Option<f64>| value.map_or_else(String::new, digits);
     vec![
-        if runs.len() > 1 {
-            run.name.to_owned()
-        } else {
-            String::new()
-        },
-        if runs.len() > 1 {
-            super::series::valid(run)
-        } else {
-            String::new()
-        },
+        of_run(run, runs),
+        valid_of(run, runs),
         figure_words(&figure.name),
-        labels.join(", "),
+        labels(figure, |_| true).join(", "),
         figure.value.map_or_else(|| "-".to_owned(), digits),
         if figure.unit == "1" {
             String::new()

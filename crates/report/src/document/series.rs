@@ -106,7 +106,7 @@ fn number(series: &Series) -> String {
 }
 
 /// The name of a run, where there are several.
-fn of_run(run: &Named<'_>, runs: &[Named<'_>]) -> String {
+pub(super) fn of_run(run: &Named<'_>, runs: &[Named<'_>]) -> String {
     match runs.len() {
         1 => String::new(),
         _ => run.name.to_owned(),
@@ -283,11 +283,7 @@ fn quantiles<'a>(runs: &'a [Named<'a>], each: bool) -> Option<Table> {
                 let value = quantile(series, name).map(|ns| micros(ns as f64));
                 table.rows.push(vec![
                     of_run(run, runs),
-                    if runs.len() > 1 {
-                        valid(run)
-                    } else {
-                        String::new()
-                    },
+                    valid_of(run, runs),
                     name.clone(),
                     if each { number(series) } else { String::new() },
                     series.context.clone().unwrap_or_default(),
@@ -352,6 +348,14 @@ fn needs<'a>(
 
 pub(super) fn valid(run: &Named<'_>) -> String {
     run.validity().cell()
+}
+
+/// The same, where there are several runs.
+pub(super) fn valid_of(run: &Named<'_>, runs: &[Named<'_>]) -> String {
+    match runs.len() {
+        1 => String::new(),
+        _ => valid(run),
+    }
 }
 
 /// A row a thread.
@@ -476,11 +480,7 @@ pub(super) fn misses(runs: &[Named<'_>], each: bool) -> Option<Table> {
             for misses in &series.misses {
                 table.rows.push(vec![
                     of_run(run, runs),
-                    if runs.len() > 1 {
-                        valid(run)
-                    } else {
-                        String::new()
-                    },
+                    valid_of(run, runs),
                     span(misses.deadline_ns),
                     number(series),
                     series.context.clone().unwrap_or_default(),

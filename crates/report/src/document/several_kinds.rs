@@ -160,10 +160,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Option<Block> {
         ),
         x: Axis::fitting(format!("{quantity} in {unit}"), values.into_iter()),
         y: Axis::names("", names),
-        series: series
-            .into_iter()
-            .filter(|s| !s.points.is_empty())
-            .collect(),
+        series: chart::Series::with_points(series),
         marks: Vec::new(),
     };
     Some(Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table)))

@@ -107,10 +107,7 @@ pub(super) fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block>
         note,
         x: Axis::fitting(labels.0, values(|p| p.x).into_iter()),
         y: Axis::fitting(labels.1, values(|p| p.y).into_iter()),
-        series: series
-            .into_iter()
-            .filter(|s| !s.points.is_empty())
-            .collect(),
+        series: chart::Series::with_points(series),
         marks: Vec::new(),
     };
     Some(Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table)))

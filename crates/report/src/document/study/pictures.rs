@@ -66,14 +66,13 @@ impl Draw<'_> {
         series: Vec<Series>,
         marks: Vec<Mark>,
     ) -> Block {
-        let series = series.into_iter().filter(|s| !s.points.is_empty());
         let mut chart = Chart {
             id: self.ids.make(&format!("{}-{name}", self.id)),
             title,
             note,
             x,
             y,
-            series: series.collect(),
+            series: Series::with_points(series),
             marks,
         };
         readable(&mut chart);
@@ -206,12 +205,8 @@ impl Draw<'_> {
             Axis::names("", names(&compared)),
         ];
         let series = vec![self.here(here, Shape::Points), published(printed, None)];
-        let mark = Mark {
-            name: "no change".to_owned(),
-            at: 1.0,
-            upright: true,
-        };
-        self.chart("ratios", said, axes, series, vec![mark])
+        let marks = vec![Mark::no_change()];
+        self.chart("ratios", said, axes, series, marks)
     }
 
     fn estimates(&mut self, answer: &StudyAnswer, unit: &str) -> Block {

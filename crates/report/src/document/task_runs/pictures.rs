@@ -147,7 +147,7 @@ pub(super) fn schedules(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &s
             )
             .looking(Look::of(row))
         });
-        let series: Vec<_> = series.filter(|s| !s.points.is_empty()).collect();
+        let series = chart::Series::with_points(series);
         let mut x = Axis::linear(format!("Time from the release of {name} in {unit}"));
         x.range = Some((0.0, end));
         let names = rows

@@ -123,10 +123,7 @@ impl Of<'_> {
             ),
             x: Axis::linear(capital(late)),
             y: Axis::names("", names),
-            series: series
-                .into_iter()
-                .filter(|s| !s.points.is_empty())
-                .collect(),
+            series: Series::with_points(series),
             marks: Vec::new(),
         }
     }
