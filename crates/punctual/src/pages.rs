@@ -6,8 +6,6 @@
 
 mod maxima;
 
-use std::path::Path;
-
 use jiff::Timestamp;
 use punctual_report::document::{Material, RunItem};
 use punctual_verdict::select::RunSource;
@@ -67,12 +65,13 @@ pub(crate) fn item(source: RunSource) -> Result<RunItem, CliError> {
     }
 }
 
-/// Writes all of a page into `target`, which was opened at `path`, and says so.
-pub(crate) fn put(target: Destination, path: &Path, page: &str) -> Result<(), CliError> {
+/// Writes all of a page into `target`, and says so.
+pub(crate) fn put(target: Destination, page: &str) -> Result<(), CliError> {
+    let wrote = format!("Wrote {}.", target.path().display());
     let standard = target.is_standard_output();
-    target.put(path, page.as_bytes())?;
+    target.put(page.as_bytes())?;
     if !standard {
-        remark(&format!("Wrote {}.", path.display()));
+        remark(&wrote);
     }
     Ok(())
 }

@@ -26,10 +26,7 @@ use crate::pages::{made_now, put};
 /// Looks for changes as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &HistoryArgs) -> Result<Exit, CliError> {
     // What exists is refused before minutes of reading.
-    let target = args.output.as_ref();
-    let target = target
-        .map(|path| Destination::open(path, args.force))
-        .transpose()?;
+    let target = Destination::open_if(args.output.as_ref(), args.force)?;
     let history = of_runs(home, args).map_err(|err| match args.fail_on.is_empty() {
         true => err,
         // A gate that could not look is not passed.
@@ -39,8 +36,8 @@ pub(crate) fn run(home: Option<&Path>, args: &HistoryArgs) -> Result<Exit, CliEr
         histories: vec![history.clone()],
         ..made_now()
     };
-    if let (Some(target), Some(path)) = (target, &args.output) {
-        put(target, path, &html::page(&Document::new(&material)))?;
+    if let Some(target) = target {
+        put(target, &html::page(&Document::new(&material)))?;
     }
     output::show(&history, args.json, |_| Document::new(&material))?;
     Ok(exit(&history, &args.fail_on))

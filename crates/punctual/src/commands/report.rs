@@ -21,10 +21,7 @@ use crate::pages::put;
 pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliError> {
     let output = output(args)?;
     // What exists is refused before minutes of reading.
-    let target = output
-        .as_ref()
-        .map(|path| Destination::open(path, args.force))
-        .transpose()?;
+    let target = Destination::open_if(output.as_ref(), args.force)?;
     let material = Material {
         title: args.title.clone(),
         ..gather::material(home, args)?
@@ -34,12 +31,12 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
         files::pictures(&document, args)?;
         return judged(&material, target, args);
     }
-    if let (Some(target), Some(path)) = (target, &output) {
+    if let Some(target) = target {
         let page = match args.format {
             ReportFormat::Md => markdown::page(&document),
             _ => html::page(&document),
         };
-        put(target, path, &page)?;
+        put(target, &page)?;
     }
     files::pictures(&document, args)?;
     Ok(Exit::Fine)
@@ -64,14 +61,10 @@ fn judged(
         _ => export::junit("punctual", &cases, &mut text),
     };
     written.map_err(|err| CliError::failed_to(format!("report {what}")).because(err))?;
-    match (target, &args.output) {
-        (Some(target), path) => {
-            let path = path.as_deref().unwrap_or_else(|| Path::new("-"));
-            target.put(path, &text)?;
-            Ok(Exit::Fine)
-        }
-        (None, _) => Ok(Exit::Fine),
+    if let Some(target) = target {
+        target.put(&text)?;
     }
+    Ok(Exit::Fine)
 }
 
 /// Where the report goes. Pictures alone are no report.

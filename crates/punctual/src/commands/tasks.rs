@@ -61,6 +61,6 @@ fn new(home: &Path, args: &TasksNewArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     }
     let text = file::write(&set, &remarks);
-    Destination::open(&args.output, args.force)?.put(&args.output, text.as_bytes())?;
+    Destination::open(&args.output, args.force)?.put(text.as_bytes())?;
     Ok(Exit::Fine)
 }

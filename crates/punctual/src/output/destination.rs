@@ -12,7 +12,9 @@ use crate::error::CliError;
 /// Where what was made goes: standard output, or a file that is there whole or not at all.
 pub(crate) struct Destination {
     pub(crate) out: Box<dyn Write + Send>,
-    part: Option<(PathBuf, PathBuf)>,
+    path: PathBuf,
+    /// What is written first, and gets the name of the file when it is whole.
+    part: Option<PathBuf>,
     is_standard: bool,
 }
 
@@ -22,6 +24,7 @@ impl Destination {
         if output == Path::new("-") {
             return Ok(Self {
                 out: Box::new(io::BufWriter::new(io::stdout())),
+                path: output.to_owned(),
                 part: None,
                 is_standard: true,
             });
@@ -39,6 +42,7 @@ impl Destination {
             let stream = OpenOptions::new().append(true).open(output);
             return Ok(Self {
                 out: Box::new(io::BufWriter::new(stream.map_err(failed)?)),
+                path: output.to_owned(),
                 part: None,
                 is_standard: false,
             });
@@ -56,9 +60,20 @@ impl Destination {
             .map_err(failed)?;
         Ok(Self {
             out: Box::new(io::BufWriter::new(file)),
-            part: Some((part, output.to_owned())),
+            path: output.to_owned(),
+            part: Some(part),
             is_standard: false,
         })
+    }
+
+    /// The same, where one is named.
+    pub(crate) fn open_if(output: Option<&PathBuf>, force: bool) -> Result<Option<Self>, CliError> {
+        output.map(|path| Self::open(path, force)).transpose()
+    }
+
+    /// Returns what it was opened by.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Whether it goes to standard output.
@@ -66,27 +81,32 @@ impl Destination {
         self.is_standard
     }
 
-    /// Writes all of what goes to `path`, and puts it in its place. A reader that closes its end early is not a failure.
-    pub(crate) fn put(mut self, path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    /// Writes all, and puts it in its place. A reader that closes its end early is not a failure.
+    pub(crate) fn put(mut self, bytes: &[u8]) -> Result<(), CliError> {
         match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Err(err) if self.is_standard_output() && err.kind() == io::ErrorKind::BrokenPipe => {
                 Ok(())
             }
-            Err(err) => Err(CliError::failed_to(format!("write {}", path.display())).because(err)),
+            Err(err) => Err(self.failed(err)),
             Ok(()) => self.finish(),
         }
     }
 
     /// Puts a file that was written whole in its place.
     pub(crate) fn finish(mut self) -> Result<(), CliError> {
-        let Some((part, output)) = self.part.take() else {
+        let Some(part) = self.part.take() else {
             return Ok(());
         };
-        fs::rename(&part, &output).map_err(|err| {
+        fs::rename(&part, &self.path).map_err(|err| {
             // Already failing: a left part file is said by the error's path.
             drop(fs::remove_file(&part));
-            CliError::failed_to(format!("write {}", output.display())).because(err)
+            self.failed(err)
         })
+    }
+
+    /// Makes an error of why it cannot be written.
+    pub(crate) fn failed(&self, err: io::Error) -> CliError {
+        CliError::failed_to(format!("write {}", self.path.display())).because(err)
     }
 }
 
@@ -107,7 +127,7 @@ pub(crate) fn exists() -> io::Error {
 
 impl Drop for Destination {
     fn drop(&mut self) {
-        if let Some((part, _)) = &self.part {
+        if let Some(part) = &self.part {
             // Half a file is none; if it cannot be removed, its name says what it is.
             drop(fs::remove_file(part));
         }

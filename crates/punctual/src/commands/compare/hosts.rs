@@ -33,10 +33,7 @@ pub(super) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
             .hint("for example `punctual compare --by host '*'`"));
     }
     // What exists is refused before minutes of reading.
-    let target = args.output.as_ref();
-    let target = target
-        .map(|path| Destination::open(path, args.force))
-        .transpose()?;
+    let target = Destination::open_if(args.output.as_ref(), args.force)?;
     let fleet = of_runs(home, args).map_err(|err| match args.fail_on.is_empty() {
         true => err,
         // A gate that could not look is not passed.
@@ -46,8 +43,8 @@ pub(super) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
         machines: vec![fleet.clone()],
         ..made_now()
     };
-    if let (Some(target), Some(path)) = (target, &args.output) {
-        put(target, path, &html::page(&Document::new(&material)))?;
+    if let Some(target) = target {
+        put(target, &html::page(&Document::new(&material)))?;
     }
     output::show(&fleet, args.json, |_| Document::new(&material))?;
     Ok(exit(&fleet, &args.fail_on))

@@ -47,7 +47,7 @@ pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
     .file()?;
     let file = Destination::open(&args.output, args.force)?;
     let is_file = !file.is_standard_output();
-    file.put(&args.output, text.as_bytes())?;
+    file.put(text.as_bytes())?;
     if is_file {
         let name = args.output.display();
         remark(&format!(

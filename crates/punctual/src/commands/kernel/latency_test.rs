@@ -4,7 +4,7 @@
 //! `punctual kernel latency-test`: an experiment of kernels, each booted once a seed in virtual time.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use punctual_kernel::latency_test::{Baseline, Common};
 use punctual_model::{BandVerdict, LatencyTest, Nanos, json};
@@ -80,7 +80,7 @@ fn exit(args: &LatencyTestArgs, result: &LatencyTest) -> Exit {
 }
 
 /// The files of the result, opened before the work. What lies there stays until the result takes its place.
-struct Outputs(Vec<(PathBuf, Destination, Format)>);
+struct Outputs(Vec<(Destination, Format)>);
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -94,35 +94,28 @@ impl Outputs {
         let wanted = wanted
             .into_iter()
             .filter_map(|(path, format)| Some((path.as_ref()?, format)));
-        let opened = wanted.map(|(path, format)| {
-            let target = Destination::open(path, true)?;
-            Ok((path.clone(), target, format))
-        });
+        let opened = wanted.map(|(path, format)| Ok((Destination::open(path, true)?, format)));
         opened.collect::<Result<_, CliError>>().map(Self)
     }
 
     /// Whether a result goes to standard output, where a table would be in its way.
     fn take_standard_output(&self) -> bool {
-        let mut targets = self.0.iter().map(|(_, target, _)| target);
+        let mut targets = self.0.iter().map(|(target, _)| target);
         targets.any(Destination::is_standard_output)
     }
 
     fn write(self, result: &LatencyTest) -> Result<(), CliError> {
-        for (path, target, format) in self.0 {
+        for (target, format) in self.0 {
             let mut bytes = Vec::new();
             match format {
                 Format::Json => json(result, &mut bytes),
                 Format::Junit => export::junit_of_latency_test(result, &mut bytes),
             }
-            .map_err(|err| cannot_write(&path, err))?;
-            target.put(&path, &bytes)?;
+            .map_err(|err| target.failed(err))?;
+            target.put(&bytes)?;
         }
         Ok(())
     }
-}
-
-fn cannot_write(path: &Path, err: io::Error) -> CliError {
-    CliError::failed_to(format!("write {}", path.display())).because(err)
 }
 
 fn json(result: &LatencyTest, out: &mut dyn Write) -> io::Result<()> {

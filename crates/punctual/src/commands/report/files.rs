@@ -59,7 +59,7 @@ fn make(dir: &Path) -> Result<(), CliError> {
 }
 
 fn one(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliError> {
-    Destination::open(path, force)?.put(path, bytes)
+    Destination::open(path, force)?.put(bytes)
 }
 
 /// Every chart by its name; a distribution in each of its views.

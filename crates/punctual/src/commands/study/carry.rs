@@ -79,7 +79,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     } else if !target.is_standard_output() {
         print(&report::text(&report))?;
     }
-    put(target, &path, &report::page(&report))?;
+    put(target, &report::page(&report))?;
     Ok(exit)
 }
 

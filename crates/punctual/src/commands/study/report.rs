@@ -31,9 +31,7 @@ use crate::pages::{made_now, put};
 pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, CliError> {
     let studies = chosen(&args.name)?;
     // What exists is refused before the runs are read.
-    let target = args.output.as_ref();
-    let target = target.map(|path| Destination::open(path, args.force));
-    let target = target.transpose()?;
+    let target = Destination::open_if(args.output.as_ref(), args.force)?;
     let store = Store::open_existing(home::find(home)?)?;
     let mut results = Vec::new();
     for study in &studies {
@@ -63,8 +61,8 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
         format: STUDY_REPORT_FORMAT.to_owned(),
         studies: results,
     };
-    if let (Some(target), Some(path)) = (target, &args.output) {
-        put(target, path, &page(&report))?;
+    if let Some(target) = target {
+        put(target, &page(&report))?;
     } else {
         let detail = match args.all {
             true => Detail::Full,
