@@ -56,6 +56,13 @@ pub struct RunInput {
     pub started_s: Option<f64>,
 }
 
+impl RunInput {
+    /// Returns the value of a figure. `None` where the run does not have it.
+    pub fn value(&self, metric: &Metric) -> Option<f64> {
+        metric.value(&self.record, self.histogram.as_ref())
+    }
+}
+
 /// One group of runs.
 #[derive(Clone, Debug)]
 pub struct GroupInput {
@@ -112,10 +119,7 @@ struct Table {
 
 impl Table {
     fn of(metrics: Vec<Metric>, groups: &[GroupInput]) -> Self {
-        let of_run = |run: &RunInput| {
-            let value = |metric: &Metric| metric.value(&run.record, run.histogram.as_ref());
-            metrics.iter().map(value).collect()
-        };
+        let of_run = |run: &RunInput| metrics.iter().map(|metric| run.value(metric)).collect();
         let values = groups
             .iter()
             .map(|group| group.runs.iter().map(of_run).collect())

@@ -342,8 +342,8 @@ pub fn table(
 
 /// The estimate of one figure over the runs of a cell; of one run its own.
 fn estimate(group: &GroupInput, metric: &Metric) -> Result<Option<StudyRow>, CompareError> {
-    let value = |run: &RunInput| metric.value(&run.record, run.histogram.as_ref());
-    let values: Vec<f64> = group.runs.iter().filter_map(value).collect();
+    let values = group.runs.iter().filter_map(|run| run.value(metric));
+    let values: Vec<f64> = values.collect();
     let Some(first) = values.first() else {
         return Ok(None);
     };
@@ -404,7 +404,7 @@ pub fn agreement(cells: &Cells, metrics: &[Metric]) -> StudyAnswer {
         for metric in expanded(metrics, records) {
             let mut ends: Vec<Interval> = Vec::new();
             for (number, run) in (1..).zip(&group.runs) {
-                let value = metric.value(&run.record, run.histogram.as_ref());
+                let value = run.value(&metric);
                 let interval = inside(&metric, run);
                 ends.extend(interval);
                 rows.push(StudyRow {

@@ -64,7 +64,7 @@ pub fn trial(
     let mut known = metrics();
     known.retain(|metric| {
         let mut runs = groups.iter().flat_map(|group| &group.runs);
-        runs.any(|run| metric.value(&run.record, run.histogram.as_ref()).is_some())
+        runs.any(|run| run.value(metric).is_some())
     });
     let results = match known.is_empty() {
         true => Vec::new(),

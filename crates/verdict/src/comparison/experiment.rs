@@ -71,9 +71,7 @@ impl MeasurementInput {
     fn metrics(&self, asked: &[Metric]) -> Vec<Metric> {
         let runs = || self.groups.iter().flat_map(|group| &group.runs);
         let expanded = metric::expand(asked, runs().map(|run| &run.record));
-        let known = |metric: &Metric| {
-            runs().any(|run| metric.value(&run.record, run.histogram.as_ref()).is_some())
-        };
+        let known = |metric: &Metric| runs().any(|run| run.value(metric).is_some());
         expanded.into_iter().filter(known).collect()
     }
 

@@ -60,7 +60,7 @@ fn uncounted(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
     };
     let without = |group: &&GroupInput| {
         let mut runs = group.runs.iter();
-        !group.runs.is_empty() && runs.all(|run| value(metric, run).is_none())
+        !group.runs.is_empty() && runs.all(|run| run.value(metric).is_none())
     };
     let names: Vec<&str> = sides
         .iter()
@@ -111,7 +111,7 @@ pub(crate) fn length(run: &RunInput) -> Option<u64> {
 }
 
 fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
-    let with = |run: &&RunInput| metric.value(&run.record, run.histogram.as_ref()).is_some();
+    let with = |run: &&RunInput| run.value(metric).is_some();
     let of = |group: &GroupInput| -> Option<(u64, u64)> {
         let lengths: Vec<u64> = group.runs.iter().filter(with).filter_map(length).collect();
         Some((*lengths.iter().min()?, *lengths.iter().max()?))
@@ -240,7 +240,7 @@ fn bound(
         return None;
     }
     let records = || {
-        let with = group.runs.iter().filter(|run| value(metric, run).is_some());
+        let with = group.runs.iter().filter(|run| run.value(metric).is_some());
         with.map(|run| &run.record)
     };
     let chances = |run: &RunRecord| match metric {
@@ -268,12 +268,8 @@ fn bound(
     })
 }
 
-fn value(metric: &Metric, run: &RunInput) -> Option<f64> {
-    metric.value(&run.record, run.histogram.as_ref())
-}
-
 fn never(metric: &Metric, group: &GroupInput) -> bool {
-    let mut values = group.runs.iter().filter_map(|run| value(metric, run));
+    let mut values = group.runs.iter().filter_map(|run| run.value(metric));
     values.all(|x| x == 0.0)
 }
 
@@ -303,7 +299,7 @@ fn zeros(
     }
     let said = |at: usize| {
         let (group, side) = (sides[at], figures[at]);
-        let with = group.runs.iter().filter_map(|run| value(metric, run));
+        let with = group.runs.iter().filter_map(|run| run.value(metric));
         let with = with.filter(|x| *x != 0.0).count();
         let (never, some) = match metric {
             Metric::Misses(_) => ("never missed", "missed"),

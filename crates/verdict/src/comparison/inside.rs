@@ -9,7 +9,7 @@ use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{Outcome, Scale};
 use punctual_stats::{LatencyHistogram, Moments, RandomSource, float};
 
-use super::{GroupInput, Metric, RunInput};
+use super::{GroupInput, Metric};
 use crate::bursts::above;
 
 /// Values that a run might have had, of each run.
@@ -32,7 +32,7 @@ impl Redrawn {
                 let mut source = RandomSource::new(seed);
                 let mut side = |group: &GroupInput| -> Option<Vec<Vec<f64>>> {
                     let runs = group.runs.iter();
-                    let with = runs.filter_map(|run| Some((run, value(metric, run)?)));
+                    let with = runs.filter_map(|run| Some((run, run.value(metric)?)));
                     with.map(|(run, value)| match level {
                         IntervalLevel::Samples => {
                             from_blocks(metric, run.blocks.as_ref()?, &mut source)
@@ -52,10 +52,6 @@ impl Redrawn {
                 })
             })
     }
-}
-
-fn value(metric: &Metric, run: &RunInput) -> Option<f64> {
-    metric.value(&run.record, run.histogram.as_ref())
 }
 
 /// The largest and the smallest sample cannot be drawn again, and misses and results are not in the
