@@ -7,6 +7,14 @@ use std::io;
 
 use rustix::io::Errno;
 
+/// Makes a result of what a call returned that returns 0 where it succeeds, and nothing to be read.
+pub(crate) fn done(returned: impl Into<i64>) -> io::Result<()> {
+    match returned.into() {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The error of the C library's call before, as `errno` has it.
 pub(crate) fn last() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)

@@ -15,6 +15,8 @@ use rustix::net::{
     send, socket_with,
 };
 
+use crate::errno::done;
+
 const ECHO_REPLY: u8 = 0;
 const ECHO_REQUEST: u8 = 8;
 
@@ -189,10 +191,7 @@ fn only_replies(socket: &OwnedFd) -> io::Result<()> {
             SIZE,
         )
     };
-    match rc {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(rc)
 }
 
 /// Whether `address` is one of this machine's own (in this network namespace). Needs no privilege.
@@ -222,10 +221,7 @@ pub fn loopback_up() -> io::Result<()> {
     };
     // SAFETY: the request is alive, its name ends with a zero, and the kernel reads no more than an `ifreq`.
     let rc = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
-    match rc {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(rc)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use rustix::process::{
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use crate::errno::done;
 use crate::thread;
 
 /// Lets the next process that the calling thread starts be the first of a process-number space of
@@ -169,10 +170,7 @@ impl Fuse {
 
     fn set(&self, what: libc::c_int, value: libc::c_int) -> io::Result<()> {
         // SAFETY: the descriptor is open for as long as `self` lives, and each of the three requests takes a number.
-        match unsafe { libc::fcntl(self.read.as_raw_fd(), what, value) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        done(unsafe { libc::fcntl(self.read.as_raw_fd(), what, value) })
     }
 }
 
@@ -187,10 +185,7 @@ pub struct Kept {
 fn keep_over_exec(fd: RawFd) -> io::Result<()> {
     // SAFETY: the request takes a number. The descriptor is one of the fuses', which the parent that was copied holds;
     // were it none, the kernel would say so.
-    match unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    done(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) })
 }
 
 /// What a look at a kept program has shown.

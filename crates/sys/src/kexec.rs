@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
+use crate::errno::done;
+
 /// linux/kexec.h.
 const UNLOAD: libc::c_ulong = 1;
 const NO_INITRAMFS: libc::c_ulong = 4;
@@ -37,10 +39,7 @@ pub fn load(image: &File, initrd: Option<&File>, command_line: &str) -> io::Resu
             flags,
         )
     };
-    match rc {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(rc)
 }
 
 /// Takes the loaded kernel out of memory again.
@@ -60,10 +59,7 @@ pub fn unload() -> io::Result<()> {
             UNLOAD,
         )
     };
-    match rc {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(rc)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use std::mem::size_of;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use crate::errno::done;
+
 /// A number of a memory node, as in `/sys/devices/system/node/nodeN`.
 pub type NodeId = u32;
 
@@ -127,7 +129,7 @@ impl<T: Number> Pages<T> {
                 0,
             )
         };
-        result(rc)
+        done(rc)
     }
 
     /// Makes every page present, so that using one is never its first touch.
@@ -179,7 +181,7 @@ impl<T: Number> Pages<T> {
                 0,
             )
         };
-        result(rc)?;
+        done(rc)?;
         // A negative status is an error number of that page: ENOENT where it is not present.
         Ok(status
             .into_iter()
@@ -210,7 +212,7 @@ impl<T: Number> Pages<T> {
     fn advise(&self, advice: libc::c_int) -> io::Result<()> {
         // SAFETY: the range is this mapping, which lives; none of the advice used here takes contents away.
         let rc = unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, advice) };
-        result(rc.into())
+        done(rc)
     }
 }
 
@@ -286,14 +288,6 @@ impl NodeMask {
             .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
         *word = 1 << (node as usize % WORD_BITS);
         Ok(Self(mask))
-    }
-}
-
-fn result(rc: libc::c_long) -> io::Result<()> {
-    if rc == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
     }
 }
 

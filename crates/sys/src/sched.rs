@@ -10,6 +10,8 @@ use std::num::NonZeroU64;
 use punctual_model::{CPU_LIMIT, CpuId, CpuSet, Nanos, Policy};
 use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
 
+use crate::errno::done;
+
 /// include/uapi/linux/sched.h, since Linux 6.12.
 const SCHED_EXT: i32 = 7;
 
@@ -36,10 +38,7 @@ fn set_attr_of(tid: i32, attr: &libc::sched_attr) -> io::Result<()> {
     // SAFETY: `attr` is a live `sched_attr` whose `size` field is its own size, so the kernel
     // reads only within it; a number that is no thread is refused; flags must be zero.
     let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const *attr, 0) };
-    match rc {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(rc)
 }
 
 /// Reads the scheduling policy of thread `tid`; 0 is the calling thread.
@@ -64,10 +63,8 @@ fn attr_of(tid: i32) -> io::Result<libc::sched_attr> {
             0,
         )
     };
-    match rc {
-        0 => Ok(attr),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(rc)?;
+    Ok(attr)
 }
 
 /// Makes the calling thread a `SCHED_DEADLINE` thread whose deadline comes before the end of its period.

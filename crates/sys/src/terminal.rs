@@ -21,6 +21,8 @@ use rustix::termios::{
 };
 use signal_hook::low_level;
 
+use crate::errno::done;
+
 /// Alternate screen, cleared; cursor hidden (xterm's DECSET 1049 and 25).
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
 
@@ -187,10 +189,8 @@ fn read_modes(fd: RawFd) -> io::Result<libc::termios> {
     // SAFETY: a termios is plain integers, for which zero is a value.
     let mut modes = unsafe { std::mem::zeroed::<libc::termios>() };
     // SAFETY: `modes` is a live termios that the call may write to.
-    match unsafe { libc::tcgetattr(fd, &raw mut modes) } {
-        0 => Ok(modes),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(unsafe { libc::tcgetattr(fd, &raw mut modes) })?;
+    Ok(modes)
 }
 
 /// Writes without a lock, and silently gives up where that fails.

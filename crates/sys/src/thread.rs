@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 
 use punctual_model::Nanos;
 
+use crate::errno::done;
+
 /// What a thread has used up to now.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Usage {
@@ -119,13 +121,7 @@ pub fn allow_interrupts() -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int) = nothing;
     action.sa_sigaction = handler as libc::sighandler_t;
     // SAFETY: `action` is initialised and its handler is async-signal-safe: it does nothing.
-    let rc =
-        unsafe { libc::sigaction(interrupt_signal(), &raw const action, std::ptr::null_mut()) };
-    if rc == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    done(unsafe { libc::sigaction(interrupt_signal(), &raw const action, std::ptr::null_mut()) })
 }
 
 fn interrupt_signal() -> libc::c_int {
