@@ -81,7 +81,7 @@ pub(super) fn generate(
         })
         .collect();
     let full = inside(at.sys, temporary)?;
-    let ran = at.tools.run(&words, None);
+    let ran = at.tools().run(&words, None);
     let made = ran.and_then(|()| Ok(read_text(&full)?));
     for left in [temporary, &draft(temporary)] {
         let left = inside(at.sys, left)?;

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Prepared;
 use super::piece::{At, Piece, carry_out, pieces, undo};
-use super::tools::Tools;
 use crate::boot::{BootError, FileUndone, conflicts};
 use crate::private_dir::{PrivateDir, PrivateDirError};
 
@@ -207,10 +206,7 @@ pub fn install(
         sys,
         id,
         boot_id: &super::boot_id(sys),
-        tools: Tools {
-            sys,
-            lock: Some(&lock),
-        },
+        lock: Some(&lock),
     };
     let mut all = kept.pieces.clone();
     let done = carry_out(&prepared.steps, &mut all, &at, &mut |pieces| {
@@ -244,10 +240,7 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, On
         sys,
         id: &kept.installed.id,
         boot_id: &kept.installed.boot_id,
-        tools: Tools {
-            sys,
-            lock: Some(&lock),
-        },
+        lock: Some(&lock),
     };
     let pieces = undo(&kept.pieces, kept.pieces.len(), &at)?;
     if conflicts(&pieces).is_empty() {

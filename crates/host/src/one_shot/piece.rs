@@ -25,6 +25,7 @@ use super::{ENTRY, UNINSTALL};
 use crate::boot::{
     FileUndone, clear, conflicts, failed, inside, put, read_text, sync_above, temporary,
 };
+use crate::private_dir::Lock;
 
 /// What undoes a step. Where a piece is put together is kept with it, before there is such a file: what a program that
 /// was killed leaves there is ours. Earlier versions kept none.
@@ -102,7 +103,18 @@ pub(super) struct At<'a> {
     pub(super) id: &'a str,
     /// The boot in which they were put in place.
     pub(super) boot_id: &'a str,
-    pub(super) tools: Tools<'a>,
+    /// The lock of the directory that they are kept in.
+    pub(super) lock: Option<&'a Lock>,
+}
+
+impl<'a> At<'a> {
+    /// Returns the programs of the machine.
+    pub(super) const fn tools(&self) -> Tools<'a> {
+        Tools {
+            sys: self.sys,
+            lock: self.lock,
+        }
+    }
 }
 
 /// Returns what undoes each step.
@@ -372,7 +384,7 @@ impl Piece {
                     Conflict
                 }
             }
-            Self::Tool { unmake, owns, .. } => at.tools.unmake(unmake, owns)?,
+            Self::Tool { unmake, owns, .. } => at.tools().unmake(unmake, owns)?,
             Self::Generated {
                 path,
                 old,

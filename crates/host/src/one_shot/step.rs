@@ -78,7 +78,7 @@ impl Step {
                 owns,
                 scratch,
                 ..
-            } => at.tools.make(make, owns, scratch)?,
+            } => at.tools().make(make, owns, scratch)?,
             Self::Generated { path, old, .. } => {
                 as_planned(&inside(sys, path)?, Some(old))?;
                 put(sys, path, foreseen, &temporary(path, id), None)?;

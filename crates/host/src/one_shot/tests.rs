@@ -542,10 +542,7 @@ fn the_program_that_makes_the_initrd_is_asked_as_mkinitramfs_is() {
         sys: &bench.sys,
         id,
         boot_id: "boot-1",
-        tools: tools::Tools {
-            sys: &bench.sys,
-            lock: None,
-        },
+        lock: None,
     };
     step.carry_out(&at("x"), None).unwrap();
     assert!(!bench.sys.exists("/boot/made.punctual-x"));

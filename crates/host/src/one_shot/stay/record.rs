@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::super::install::OneShotError;
 use super::super::piece::{At, Piece, carry_out, pieces, undo};
-use super::super::tools::Tools;
 use super::super::{boot_id, running};
 use super::{StayPrepared, grub, packaged};
 use crate::boot::{FileUndone, conflicts, failed};
@@ -147,10 +146,7 @@ pub fn install(
         sys,
         id: &plan.id,
         boot_id: &boot,
-        tools: Tools {
-            sys,
-            lock: Some(&lock),
-        },
+        lock: Some(&lock),
     };
     let mut all = kept.pieces.clone();
     let done = carry_out(&prepared.steps, &mut all, &at, &mut |pieces| {
@@ -245,10 +241,7 @@ pub fn uninstall(sys: &SysRoot, state: &Path, name: &str) -> Result<KernelRemove
         sys,
         id: &kept.id,
         boot_id: &kept.boot_id,
-        tools: Tools {
-            sys,
-            lock: Some(&lock),
-        },
+        lock: Some(&lock),
     };
     let pieces = undo(&kept.pieces, kept.pieces.len(), &at)?;
     if conflicts(&pieces).is_empty() {
