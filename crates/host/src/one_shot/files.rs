@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use punctual_sys::child::{Bounds, TiedChild};
 use rustix::fs::{CWD, IFlags, RenameFlags, renameat_with};
@@ -17,7 +17,7 @@ use super::OneShotError;
 use crate::boot::{BootError, failed, make as make_file, sync_above};
 
 /// Bytes of what a program says that are looked at.
-pub(super) const SAID: u64 = 64 << 10;
+const SAID: u64 = 64 << 10;
 
 /// Copies a file of `bytes`, which gets `mode`; it is there whole or not at all.
 pub(super) fn copy(
@@ -76,15 +76,8 @@ pub(super) fn make(
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut child = TiedChild::start(&mut command, &Bounds::default()).map_err(started)?;
-    let mut said = Vec::new();
-    if let Some(mut errors) = child.process().stderr.take() {
-        // What cannot be read is not said; what is too long is read and dropped: a closed pipe would end the program.
-        drop((&mut errors).take(SAID).read_to_end(&mut said));
-        drop(io::copy(&mut errors, &mut io::sink()));
-    }
-    let status = child.process().wait().map_err(started)?;
+    let (status, said) = wait(&mut child).map_err(started)?;
     if !status.success() {
-        let said = String::from_utf8_lossy(&said);
         let last = said.lines().last().unwrap_or_default();
         return Err(error(format!("ended with {status}: {last}")));
     }
@@ -96,6 +89,18 @@ pub(super) fn make(
         .and_then(|()| name(temporary, to))
         .map_err(|err| failed("write", to, err))?;
     Ok(sync_above(to)?)
+}
+
+/// Waits until a program has ended; returns how it did, and what it said on standard error.
+pub(super) fn wait(child: &mut TiedChild) -> io::Result<(ExitStatus, String)> {
+    let mut said = Vec::new();
+    if let Some(mut errors) = child.process().stderr.take() {
+        // What cannot be read is not said; what is too long is read and dropped: a closed pipe would end the program.
+        drop((&mut errors).take(SAID).read_to_end(&mut said));
+        drop(io::copy(&mut errors, &mut io::sink()));
+    }
+    let said = String::from_utf8_lossy(&said).into_owned();
+    Ok((child.process().wait()?, said))
 }
 
 /// Writes into the blocks that a file has, which GRUB knows.

@@ -7,14 +7,14 @@
 //! whatever ends that, and hold its lock until then: nobody takes back what is still being made.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::process::{Command, Stdio};
 
 use punctual_sys::SysRoot;
 use punctual_sys::child::{Bounds, TiedChild};
 
-use super::files::SAID;
+use super::files::wait;
 use super::install::OneShotError;
 use crate::boot::{FileUndone, clear, failed, inside};
 use crate::private_dir::{Lock, open_trusted};
@@ -164,17 +164,10 @@ impl Tools<'_> {
         let child = TiedChild::start(&mut command, &Bounds::default());
         drop(held);
         let mut child = child.map_err(started)?;
-        let mut said = Vec::new();
-        if let Some(mut errors) = child.process().stderr.take() {
-            // What cannot be read is not said; what is too long is read and dropped, so that nobody waits for us.
-            drop((&mut errors).take(SAID).read_to_end(&mut said));
-            drop(io::copy(&mut errors, &mut io::sink()));
-        }
-        let status = child.process().wait().map_err(started)?;
+        let (status, said) = wait(&mut child).map_err(started)?;
         if status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         Err(error(
             words,
