@@ -7,7 +7,6 @@ use std::fmt;
 use std::io::{BufRead, Read as _};
 
 use punctual_model::HostFacts;
-use punctual_stats::Bucket;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 
@@ -123,18 +122,7 @@ impl Pairs<u64> {
         ns: impl Fn(u64) -> Result<u64, ImportError>,
     ) -> Result<Buckets, ImportError> {
         let counted = self.0.iter().filter(|(_, count)| *count > 0);
-        let entries = counted.map(|(value, count)| {
-            let from_ns = ns(*value)?;
-            Ok(Bucket {
-                from_ns,
-                to_ns: from_ns + unit_ns - 1,
-                count: *count,
-            })
-        });
-        Ok(Buckets {
-            entries: entries.collect::<Result<_, ImportError>>()?,
-            ..Buckets::default()
-        })
+        Buckets::of(counted, unit_ns, ns)
     }
 }
 

@@ -14,7 +14,6 @@
 use std::io::{self, BufRead, Read};
 
 use punctual_model::{Ended, Nanos};
-use punctual_stats::Bucket;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -400,19 +399,7 @@ impl State {
         }
         core.entries.retain(|(_, count)| *count > 0);
         let ns = |us| nanos(0, us, US).map_err(|_| wrong("a value is longer than any latency"));
-        let mut entries = Vec::with_capacity(core.entries.len());
-        for (index, count) in &core.entries {
-            let from_ns = ns(*index)?;
-            entries.push(Bucket {
-                from_ns,
-                to_ns: from_ns + US - 1,
-                count: *count,
-            });
-        }
-        let buckets = Buckets {
-            entries,
-            ..Buckets::default()
-        };
+        let buckets = Buckets::of(&core.entries, US, ns)?;
         let counted = buckets.counted().ok_or_else(|| wrong("too many samples"))?;
         let count = core.samples.ok_or_else(|| wrong("`samples` is missing"))?;
         if count < counted {

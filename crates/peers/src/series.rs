@@ -80,6 +80,26 @@ pub struct Buckets {
 }
 
 impl Buckets {
+    /// Makes those of counts by value, each `width_ns` wide, `ns` being the time of a value.
+    pub(crate) fn of<'a>(
+        counts: impl IntoIterator<Item = &'a (u64, u64)>,
+        width_ns: u64,
+        ns: impl Fn(u64) -> Result<u64, ImportError>,
+    ) -> Result<Self, ImportError> {
+        let entries = counts.into_iter().map(|(value, count)| {
+            let from_ns = ns(*value)?;
+            Ok(Bucket {
+                from_ns,
+                to_ns: from_ns + width_ns - 1,
+                count: *count,
+            })
+        });
+        Ok(Self {
+            entries: entries.collect::<Result<_, ImportError>>()?,
+            ..Self::default()
+        })
+    }
+
     /// Returns the number of samples in the entries.
     pub(crate) fn counted(&self) -> Option<u64> {
         self.entries

@@ -9,7 +9,7 @@
 use std::io::BufRead;
 
 use punctual_model::Ended;
-use punctual_stats::{Bucket, float};
+use punctual_stats::float;
 
 use super::{ASSUMED_US, DMA_LINE, text::Said};
 use crate::Unit;
@@ -271,19 +271,9 @@ impl Claim {
 
     fn series(&self, column: &[(u64, u64)], unit_ns: u64) -> Result<SourceSeries, ImportError> {
         let ns = |value| nanos(self.line, value, unit_ns);
-        let mut entries = Vec::with_capacity(column.len());
-        for (value, count) in column {
-            let from_ns = ns(*value)?;
-            entries.push(Bucket {
-                from_ns,
-                to_ns: from_ns + unit_ns - 1,
-                count: *count,
-            });
-        }
         let buckets = Buckets {
-            entries,
             beyond: Some(self.beyond),
-            ..Buckets::default()
+            ..Buckets::of(column, unit_ns, ns)?
         };
         let counted = buckets.counted().ok_or_else(|| self.wrong("the sum"))?;
         if self.total.is_some_and(|total| total != counted) {
