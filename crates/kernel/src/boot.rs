@@ -15,7 +15,7 @@ mod machine;
 mod program;
 mod unpacked;
 
-pub use architecture::Architecture;
+pub use architecture::{Architecture, Facts};
 pub use archive::{Archive, Node};
 pub use image::Image;
 pub(crate) use image::kind;

@@ -97,7 +97,7 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     if job.format != JOB_FORMAT {
         return Err(format!("the job's format is {}, not {JOB_FORMAT}", job.format).into());
     }
-    let path = Architecture::here().unwrap_or_default().line();
+    let path = Architecture::here().unwrap_or_default().facts().line;
     let mut line = SerialLine::open(Path::new(path))
         .map_err(|err| format!("no second serial port for the results: {path}: {err}"))?;
     if let Some(disk) = &job.disk {

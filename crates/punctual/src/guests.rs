@@ -47,7 +47,7 @@ pub(crate) struct Visit {
 /// Returns QEMU's program for `architecture`.
 fn qemu(architecture: Architecture) -> PathBuf {
     let named = std::env::var_os(QEMU_VARIABLE).filter(|path| !path.is_empty());
-    named.map_or_else(|| PathBuf::from(architecture.qemu()), PathBuf::from)
+    named.map_or_else(|| PathBuf::from(architecture.facts().qemu), PathBuf::from)
 }
 
 /// Returns what guests for `architecture` lack here: QEMU, or what measures in them.
@@ -66,7 +66,7 @@ fn lack_of_qemu(architecture: Architecture) -> Option<String> {
         format!(
             "{} is not installed (Debian: apt-get install {})",
             qemu.display(),
-            architecture.qemu_package()
+            architecture.facts().qemu_package
         )
     })
 }
@@ -202,7 +202,7 @@ fn failed(architecture: Architecture, kernel: &Path, err: BootError) -> CliError
 fn no_qemu(architecture: Architecture, error: CliError) -> CliError {
     error.exiting(Exit::Unsupported).hint(format!(
         "install it (Debian: apt-get install {}), or name it in {QEMU_VARIABLE}",
-        architecture.qemu_package()
+        architecture.facts().qemu_package
     ))
 }
 

@@ -15,9 +15,66 @@ pub enum Architecture {
     Arm64,
 }
 
+/// What depends on the processors.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Facts {
+    /// What `uname -m` calls it, and rustc.
+    pub machine: &'static str,
+    /// What the names of the programs of a cross compiler for it begin with.
+    pub(crate) cross_compile: &'static str,
+    /// Its name in words.
+    pub name: &'static str,
+    /// QEMU's program for it.
+    pub qemu: &'static str,
+    /// Debian's package with [`Facts::qemu`].
+    pub qemu_package: &'static str,
+    /// The kernel's images that QEMU boots, in words.
+    pub images: &'static str,
+    /// The line of a guest that leads to the host: the second serial port. The machine `virt` has one only, so
+    /// a PCI card has the second, and its driver begins to count at 0.
+    pub line: &'static str,
+    /// The serial port that the kernel logs to.
+    pub(super) console: &'static str,
+    /// `e_machine` of its ELF files (elf.h).
+    pub(super) elf: u16,
+}
+
+const X86_64: Facts = Facts {
+    machine: "x86_64",
+    cross_compile: "x86_64-linux-gnu-",
+    name: "x86-64",
+    qemu: "qemu-system-x86_64",
+    qemu_package: "qemu-system-x86",
+    images: "a bzImage, or an ELF file",
+    line: "/dev/ttyS1",
+    console: "ttyS0",
+    elf: 62,
+};
+
+const ARM64: Facts = Facts {
+    machine: "aarch64",
+    cross_compile: "aarch64-linux-gnu-",
+    name: "arm64",
+    qemu: "qemu-system-aarch64",
+    qemu_package: "qemu-system-arm",
+    images: "an Image, or one packed by gzip",
+    line: "/dev/ttyS0",
+    console: "ttyAMA0",
+    elf: 183,
+};
+
 impl Architecture {
     /// Every architecture.
     pub const ALL: [Self; 2] = [Self::X86_64, Self::Arm64];
+
+    /// Returns what depends on it.
+    pub const fn facts(self) -> &'static Facts {
+        match self {
+            Self::X86_64 => &X86_64,
+            Self::Arm64 => &ARM64,
+        }
+    }
 
     /// Returns that of this program, where it is one of these.
     pub fn here() -> Option<Self> {
@@ -26,20 +83,18 @@ impl Architecture {
 
     /// Returns the one that `uname -m` calls `name`.
     pub fn of_machine(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.machine() == name)
-    }
-
-    /// Returns what `uname -m` calls it, and rustc.
-    pub const fn machine(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86_64",
-            Self::Arm64 => "aarch64",
-        }
+        Self::ALL
+            .into_iter()
+            .find(|known| known.facts().machine == name)
     }
 
     /// Returns the one that is called `word`: as `uname -m` or as Debian calls it, `arm64` for example.
     pub fn of_word(word: &str) -> Option<Self> {
-        let named = || Self::ALL.into_iter().find(|known| known.name() == word);
+        let named = || {
+            Self::ALL
+                .into_iter()
+                .find(|known| known.facts().name == word)
+        };
         Self::of_machine(word).or_else(named)
     }
 
@@ -47,75 +102,10 @@ impl Architecture {
     pub fn is_foreign(self) -> bool {
         Self::here() != Some(self)
     }
-
-    /// Returns what the names of the programs of a cross compiler for it begin with.
-    pub(crate) const fn cross_compile(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86_64-linux-gnu-",
-            Self::Arm64 => "aarch64-linux-gnu-",
-        }
-    }
-
-    /// Returns its name in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86-64",
-            Self::Arm64 => "arm64",
-        }
-    }
-
-    /// Returns QEMU's program for it.
-    pub const fn qemu(self) -> &'static str {
-        match self {
-            Self::X86_64 => "qemu-system-x86_64",
-            Self::Arm64 => "qemu-system-aarch64",
-        }
-    }
-
-    /// Returns Debian's package with [`Architecture::qemu`].
-    pub const fn qemu_package(self) -> &'static str {
-        match self {
-            Self::X86_64 => "qemu-system-x86",
-            Self::Arm64 => "qemu-system-arm",
-        }
-    }
-
-    /// Returns the kernel's images that QEMU boots, in words.
-    pub const fn images(self) -> &'static str {
-        match self {
-            Self::X86_64 => "a bzImage, or an ELF file",
-            Self::Arm64 => "an Image, or one packed by gzip",
-        }
-    }
-
-    /// Returns the line of a guest that leads to the host: the second serial port. The machine `virt` has one only, so
-    /// a PCI card has the second, and its driver begins to count at 0.
-    pub const fn line(self) -> &'static str {
-        match self {
-            Self::X86_64 => "/dev/ttyS1",
-            Self::Arm64 => "/dev/ttyS0",
-        }
-    }
-
-    /// Returns the serial port that the kernel logs to.
-    pub(super) const fn console(self) -> &'static str {
-        match self {
-            Self::X86_64 => "ttyS0",
-            Self::Arm64 => "ttyAMA0",
-        }
-    }
-
-    /// Returns `e_machine` of its ELF files (elf.h).
-    pub(super) const fn elf(self) -> u16 {
-        match self {
-            Self::X86_64 => 62,
-            Self::Arm64 => 183,
-        }
-    }
 }
 
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(self.facts().name)
     }
 }

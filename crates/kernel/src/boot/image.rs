@@ -251,7 +251,7 @@ fn architecture(head: &[u8], length: u64) -> Result<Architecture, String> {
             Err(format!("it is truncated: {length} bytes"))
         }
         _ => {
-            let booted = Architecture::ALL.map(|of| format!("{of} ({})", of.images()));
+            let booted = Architecture::ALL.map(|of| format!("{of} ({})", of.facts().images));
             Err(format!(
                 "it is {}, not a kernel for {}",
                 kind(head),

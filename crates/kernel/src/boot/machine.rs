@@ -99,7 +99,7 @@ impl Design {
     /// Returns the kernel's arguments.
     pub fn command_line(&self) -> String {
         let more = self.append.iter().flat_map(|text| [" ", text.as_str()]);
-        let console = self.architecture.console();
+        let console = self.architecture.facts().console;
         ["console=", console, " ", APPEND]
             .into_iter()
             .chain(more)

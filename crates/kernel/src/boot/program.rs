@@ -122,7 +122,7 @@ impl Program {
         };
         let of = number(&content, 0x12, 2);
         match trimmed(content).map_err(not)? {
-            _ if of != Some(usize::from(architecture.elf())) => {
+            _ if of != Some(usize::from(architecture.facts().elf)) => {
                 Err(not("a program for another processor"))
             }
             (content, None) => Ok(Self {
@@ -155,15 +155,16 @@ impl Program {
             path: path.to_owned(),
             source,
         })?;
-        let is_for =
-            |content: &[u8]| number(content, 0x12, 2) == Some(usize::from(architecture.elf()));
+        let is_for = |content: &[u8]| {
+            number(content, 0x12, 2) == Some(usize::from(architecture.facts().elf))
+        };
         let (loaded, interpreter) = trimmed(content.clone()).map_err(not)?;
         if !is_for(&content) {
             return Err(not("a program for another processor"));
         }
         let mut libraries = Vec::new();
         if let Some(interpreter) = interpreter {
-            let usual = libraries::usual(search, architecture.machine());
+            let usual = libraries::usual(search, architecture.facts().machine);
             let found = libraries::find(path, &content, &usual, |place| {
                 let content = fs::read(place).ok().filter(|content| is_for(content))?;
                 let loaded = trimmed(content.clone()).ok()?.0;

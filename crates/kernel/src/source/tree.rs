@@ -84,7 +84,7 @@ impl Tree {
     /// Makes it one that is built for `architecture`, whatever this machine is.
     #[must_use]
     pub fn built_for(mut self, architecture: Architecture) -> Self {
-        architecture.machine().clone_into(&mut self.machine);
+        architecture.facts().machine.clone_into(&mut self.machine);
         self.cross = architecture.is_foreign().then_some(architecture);
         self
     }
@@ -101,14 +101,14 @@ impl Tree {
 
     /// Returns its compiler.
     pub(crate) fn compiler(&self) -> String {
-        let prefix = self.cross.map_or("", Architecture::cross_compile);
+        let prefix = self.cross.map_or("", |of| of.facts().cross_compile);
         format!("{prefix}gcc")
     }
 
     /// Returns the arguments with which make builds for another architecture than this machine's.
     pub(crate) fn cross(&self) -> Vec<String> {
         let told = self.cross.map(|architecture| {
-            let prefix = architecture.cross_compile();
+            let prefix = architecture.facts().cross_compile;
             let arch = format!("ARCH={}", self.srcarch());
             vec![arch, format!("CROSS_COMPILE={prefix}")]
         });

@@ -93,7 +93,7 @@ pub(super) fn lack(architecture: Architecture) -> Option<String> {
     }
     let how = format!(
         "packages and release archives contain it, `make agent TRIPLE={}-unknown-linux-gnu` makes it",
-        architecture.machine()
+        architecture.facts().machine
     );
     match file(architecture) {
         Ok(path) if path.is_file() => None,
@@ -110,7 +110,10 @@ pub(super) fn lack(architecture: Architecture) -> Option<String> {
 
 /// The environment variable that names the agent for `architecture`.
 fn variable(architecture: Architecture) -> String {
-    format!("PUNCTUAL_AGENT_{}", architecture.machine().to_uppercase())
+    format!(
+        "PUNCTUAL_AGENT_{}",
+        architecture.facts().machine.to_uppercase()
+    )
 }
 
 /// Returns the file of the agent for other processors.
@@ -133,13 +136,13 @@ fn file(architecture: Architecture) -> Result<PathBuf, CliError> {
         .hint(format!(
             "packages and release archives contain it; in the sources, run `make agent TRIPLE={}-unknown-linux-gnu`; or \
              name it in {variable}",
-            architecture.machine()
+            architecture.facts().machine
         )))
 }
 
 /// Where the agent for other processors may lie: next to an installed program, and where a build of the sources puts it.
 fn places(program: &Path, architecture: Architecture) -> Vec<PathBuf> {
-    let machine = architecture.machine();
+    let machine = architecture.facts().machine;
     let above = |levels| program.ancestors().nth(levels);
     let installed = above(2).map(|prefix| prefix.join(format!("lib/punctual/agent-{machine}")));
     let built = |target: &Path| target.join(format!("{machine}-unknown-linux-gnu/agent/punctual"));
