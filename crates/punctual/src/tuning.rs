@@ -367,7 +367,8 @@ pub(crate) fn begin(
     Ok(place.tuner()?.begin(plan, purpose)?)
 }
 
-fn seconds(at: Timestamp) -> String {
+/// Writes a moment as records have it: to the second.
+pub(crate) fn seconds(at: Timestamp) -> String {
     at.round(jiff::Unit::Second).unwrap_or(at).to_string()
 }
 

@@ -26,6 +26,7 @@ use crate::home;
 use crate::output::remark;
 pub(crate) use crate::output::show;
 use crate::signals::StopRequest;
+use crate::tuning;
 
 /// Opens the kernels of the store, whose directory is made where there is none.
 pub(crate) fn open(home: Option<&Path>) -> Result<KernelStore, CliError> {
@@ -75,8 +76,7 @@ fn unknown(name: &str) -> CliError {
 
 /// Returns this moment as records have it.
 pub(crate) fn now() -> String {
-    let at = Timestamp::now();
-    at.round(jiff::Unit::Second).unwrap_or(at).to_string()
+    tuning::seconds(Timestamp::now())
 }
 
 /// Makes an error of what a library says, with hints of how to get what is missing.

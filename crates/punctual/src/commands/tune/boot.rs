@@ -54,8 +54,7 @@ fn apply(place: &Place, wish: &BootWish, yes: bool) -> Result<Exit, CliError> {
         return Ok(Exit::Unsupported);
     }
     confirm(yes, "Write this?")?;
-    let at = Timestamp::now();
-    let at = at.round(jiff::Unit::Second).unwrap_or(at).to_string();
+    let at = tuning::seconds(Timestamp::now());
     boot::apply(&plan, &place.sys, &place.state, &at)?;
     let next = plan.next.join(", then ");
     print(&format!(
