@@ -99,6 +99,16 @@ impl CliError {
         self
     }
 
+    /// Says it of a gate, where it is one: a gate that could not look is not passed.
+    #[cfg(feature = "workbench")]
+    #[must_use]
+    pub(crate) fn of_gate(self, is_gate: bool) -> Self {
+        match is_gate {
+            true => self.exiting(Exit::Unjudged),
+            false => self,
+        }
+    }
+
     /// Returns the exit status.
     pub const fn exit(&self) -> Exit {
         self.exit

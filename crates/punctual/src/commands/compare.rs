@@ -93,13 +93,7 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         in_blocks: !args.unpaired,
         earlier,
     };
-    compare(groups, &asked).map_err(|err| {
-        let error = CliError::from(err);
-        match args.fail_on.is_empty() {
-            true => error,
-            false => error.exiting(Exit::Unjudged),
-        }
-    })
+    compare(groups, &asked).map_err(|err| CliError::from(err).of_gate(!args.fail_on.is_empty()))
 }
 
 /// Earlier runs without those that are compared: `--earlier 'nightly-*'` may name them too.

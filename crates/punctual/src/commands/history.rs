@@ -27,11 +27,7 @@ use crate::pages::{made_now, put};
 pub(crate) fn run(home: Option<&Path>, args: &HistoryArgs) -> Result<Exit, CliError> {
     // What exists is refused before minutes of reading.
     let target = Destination::open_if(args.output.as_ref(), args.force)?;
-    let history = of_runs(home, args).map_err(|err| match args.fail_on.is_empty() {
-        true => err,
-        // A gate that could not look is not passed.
-        false => err.exiting(Exit::Unjudged),
-    })?;
+    let history = of_runs(home, args).map_err(|err| err.of_gate(!args.fail_on.is_empty()))?;
     let material = Material {
         histories: vec![history.clone()],
         ..made_now()

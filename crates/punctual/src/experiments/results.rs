@@ -22,7 +22,6 @@ use punctual_verdict::select::{self, Chosen};
 
 use super::dir_of;
 use crate::error::CliError;
-use crate::exit::Exit;
 
 /// What is asked of an experiment.
 #[derive(Clone, Debug)]
@@ -67,13 +66,7 @@ pub(crate) fn of(store: &Store, name: &str, wish: &Wish) -> Result<ExperimentRes
         ..Chosen::default()
     };
     let measurements = gather(store, &snapshot.plan, &snapshot.attempts, &chosen)?;
-    experiment(&design, measurements, &asked).map_err(|err| {
-        let error = failed(err, name);
-        match wish.is_gate {
-            true => error.exiting(Exit::Unjudged),
-            false => error,
-        }
-    })
+    experiment(&design, measurements, &asked).map_err(|err| failed(err, name).of_gate(wish.is_gate))
 }
 
 /// Whether an experiment in the store has one cell, so that there is nothing to compare.

@@ -34,11 +34,7 @@ pub(super) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
     }
     // What exists is refused before minutes of reading.
     let target = Destination::open_if(args.output.as_ref(), args.force)?;
-    let fleet = of_runs(home, args).map_err(|err| match args.fail_on.is_empty() {
-        true => err,
-        // A gate that could not look is not passed.
-        false => err.exiting(Exit::Unjudged),
-    })?;
+    let fleet = of_runs(home, args).map_err(|err| err.of_gate(!args.fail_on.is_empty()))?;
     let material = Material {
         machines: vec![fleet.clone()],
         ..made_now()
