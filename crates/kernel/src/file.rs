@@ -10,6 +10,12 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+/// Returns the last part of a path, or nothing where there is none.
+pub(crate) fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// Opens a regular file; a FIFO or a device is not waited for.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::diff::Patch;
 use super::error::SeriesError;
-use crate::file::{read_whole, size};
+use crate::file::{self, read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 use punctual_model::{Gathered as _, Ordered as _};
 
@@ -171,10 +171,7 @@ fn by_name(path: &Path) -> Vec<(String, usize)> {
     let patches = entries(path)
         .into_iter()
         .filter(|entry| entry.is_file() && is_patch(entry));
-    let names = patches.map(|entry| {
-        let name = entry.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    });
+    let names = patches.map(|entry| file::name(&entry));
     let mut names: Vec<String> = names
         .filter(|name| !name.ends_with("0000-cover-letter.patch"))
         .collect();
@@ -217,11 +214,7 @@ fn listed(series: &Path) -> Result<Vec<(String, usize)>, SeriesError> {
 }
 
 fn is_patch(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = file::name(path);
     [".patch", ".diff", ".patch.gz", ".patch.xz", ".patch.zst"]
         .iter()
         .any(|end| name.ends_with(end))

@@ -18,6 +18,7 @@ use super::error::FetchError;
 use super::kernel_store::{KernelStore, StoredKind, make_private};
 use super::tree::Tree;
 use super::wanted::WantedSource;
+use crate::file;
 use crate::git::Git;
 use crate::tool::{Long, ToolError};
 use crate::unpack::{Links, Packed, unpack};
@@ -156,7 +157,7 @@ impl Fetch<'_> {
         let too_long = || fs::metadata(&file).is_ok_and(|meta| meta.len() > LONGEST);
         let loaded = curl.run(&|| (self.stop)() || too_long(), |_| {});
         if too_long() {
-            let source = crate::file::too_long(LONGEST);
+            let source = file::too_long(LONGEST);
             return Err(PathError::new("download", address.as_ref(), source).into());
         }
         loaded?;
@@ -164,11 +165,7 @@ impl Fetch<'_> {
     }
 
     fn tarball(&self, path: &Path, from: &str) -> Result<Fetched, FetchError> {
-        let file = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let file = file::name(path);
         let stem = file.split(".tar").next().unwrap_or(&file);
         let name = self.name(stem.trim_end_matches(".tgz"));
         self.stock.free(StoredKind::Source, &name)?;
@@ -277,12 +274,7 @@ impl Fetch<'_> {
     fn directory(&self, path: &Path) -> Result<Fetched, FetchError> {
         self.no_checksum("a directory")?;
         let tree = Tree::open(path)?;
-        let default = tree
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let default = file::name(&tree.path);
         let name = self.name(&default);
         self.stock.free(StoredKind::Source, &name)?;
         let made = self.stock.begin(StoredKind::Source)?;

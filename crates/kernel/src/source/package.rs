@@ -14,6 +14,7 @@ use super::checksum::{compare, listed_sha256, take};
 use super::error::FetchError;
 use super::fetch::{Fetch, Fetched};
 use super::kernel_store::StoredKind;
+use crate::file;
 use crate::package::entries;
 use crate::tool::{Long, ToolError, command, run};
 use crate::unpack::{Links, Packed, shown, unpack};
@@ -118,21 +119,13 @@ impl Fetch<'_> {
             if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
                 return false;
             }
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = file::name(path);
             name.starts_with("vmlinu") || name.starts_with("Image")
         });
         let Some(image) = image else {
             return Err(nothing(&package, "image", &field("Depends")?));
         };
-        let file_name = image
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let file_name = file::name(&image);
         let release = file_name
             .split_once('-')
             .map_or(file_name.as_str(), |(_, release)| release);
