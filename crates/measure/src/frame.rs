@@ -22,7 +22,7 @@ use punctual_model::{
     Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Policy,
     PrecisionState, Progress, Sample, Series, Setup, ThresholdHit,
 };
-use punctual_stats::{Keep, LatencyHistogram};
+use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
@@ -110,6 +110,13 @@ pub struct Found {
     pub throttling: Throttling,
     /// Options as carried out, in addition to or instead of those of the set-up.
     pub options: BTreeMap<String, String>,
+}
+
+impl Found {
+    /// Has the histogram of `tally` stored.
+    pub(crate) fn store(&mut self, tag: String, tally: &Accumulator) {
+        self.histograms.push((tag, tally.histogram().clone()));
+    }
 }
 
 /// What a run found, judged.

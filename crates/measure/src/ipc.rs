@@ -301,9 +301,7 @@ fn conclude(
             found.threads.push(report);
         }
         let tag = format!("{}/{context}", series.thread.unwrap_or_default());
-        found
-            .histograms
-            .push((tag, case.stream.tally().histogram().clone()));
+        found.store(tag, case.stream.tally());
         found.series.push(series);
     }
     found.total = figures::counts(&found.series);

@@ -185,10 +185,9 @@ fn conclude(
     found.total.overruns = found.series.iter().map(|s| s.overruns).sum();
     found.total.warm_up_samples = Some(0);
     found.total.lost = found.series.iter().map(|s| s.lost).sum();
-    found.histograms = (0..)
-        .zip(streams)
-        .map(|(n, s): (u32, _)| (n.to_string(), s.tally().histogram().clone()))
-        .collect();
+    for (n, stream) in streams.iter().enumerate() {
+        found.store(n.to_string(), stream.tally());
+    }
     found.checks = sample_checks(&found.series);
     Ok(found)
 }

@@ -346,9 +346,7 @@ fn conclude(
         seen.missed = series.misses.iter().map(|misses| misses.all()).sum();
         seen.unfinished = series.overruns.unwrap_or(0);
         let tag = format!("{}/{context}", one.stream.thread());
-        found
-            .histograms
-            .push((tag, one.stream.tally().histogram().clone()));
+        found.store(tag, one.stream.tally());
         found.series.push(series);
     }
     found.total = figures::counts(&found.series);

@@ -194,8 +194,7 @@ fn conclude(
         series.cpu = *cpu;
         series.policy = Some(report.policy().to_string());
         found.series.push(series);
-        let histogram = follower.stream.tally().histogram().clone();
-        found.histograms.push((thread.to_string(), histogram));
+        found.store(thread.to_string(), follower.stream.tally());
         found.threads.push(report);
     }
     let parts: Vec<&Accumulator> = recorded

@@ -103,10 +103,7 @@ fn summed_up(found: &mut Found, watched: &[Watched]) {
             (RESPONSE, watched.stream.tally()),
             (LATENESS, watched.late.lateness()),
         ] {
-            let histogram = tally.histogram().clone();
-            found
-                .histograms
-                .push((format!("{thread}/{kind}"), histogram));
+            found.store(format!("{thread}/{kind}"), tally);
         }
     }
     found.checks = sample_checks(&responses);

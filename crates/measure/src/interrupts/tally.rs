@@ -153,9 +153,7 @@ impl Tally {
                 found
                     .series
                     .push(self.series(context.clone(), kept, evidence));
-                found
-                    .histograms
-                    .push((format!("all/{context}"), kept.histogram().clone()));
+                found.store(format!("all/{context}"), kept);
             }
         }
         found.total = total(&found.series);

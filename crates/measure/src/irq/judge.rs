@@ -204,10 +204,7 @@ impl Judge {
                 }
                 let series = self.series(number, thread, context, tally, *lost);
                 found.series.push(series);
-                let histogram = tally.histogram().clone();
-                found
-                    .histograms
-                    .push((format!("{number}/{context}"), histogram));
+                found.store(format!("{number}/{context}"), tally);
             }
         }
         found.checks = self.checks(&found.series, lost);

@@ -464,7 +464,7 @@ impl Rows {
                 series.policy = policies.get(&cpu).map(ToString::to_string);
                 series.interval_ns = Some(interval);
                 let tag = format!("{}/{}", number(&self.cpus, cpu), context.name());
-                found.histograms.push((tag, tally.histogram().clone()));
+                found.store(tag, tally);
                 found.series.push(series);
             }
         }

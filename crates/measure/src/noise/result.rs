@@ -74,10 +74,9 @@ pub(crate) fn found(
     let tallies: Vec<_> = spots.iter().map(|s| s.stream.tally()).collect();
     found.total = figures::total(&tallies);
     found.total.lost = found.series.iter().map(|s| s.lost).sum();
-    found.histograms = (0..)
-        .zip(spots.iter())
-        .map(|(n, s): (u32, _)| (n.to_string(), s.stream.tally().histogram().clone()))
-        .collect();
+    for (n, spot) in spots.iter().enumerate() {
+        found.store(n.to_string(), spot.stream.tally());
+    }
     found.checks = checks(&found.series, turns);
     found.checks.push(counter(rate, &rates, backward));
     Ok(found)

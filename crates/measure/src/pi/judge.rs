@@ -129,7 +129,7 @@ impl<'a> Judge<'a> {
             series.lost = Some(0);
             found.series.push(series);
             let tag = format!("{number}/{}", case.context());
-            found.histograms.push((tag, case.tally.histogram().clone()));
+            found.store(tag, &case.tally);
         }
         found.total = figures::counts(&found.series);
         found.checks = sample_checks(&found.series);

@@ -202,10 +202,7 @@ impl Watcher {
                 misses: figures::misses(&tally.responses),
                 ..series
             });
-            let tag = n.to_string();
-            found
-                .histograms
-                .push((tag, tally.responses.histogram().clone()));
+            found.store(n.to_string(), &tally.responses);
             tallies.push(&tally.responses);
         }
         found.total = figures::total(&tallies);
