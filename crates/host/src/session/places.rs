@@ -22,7 +22,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use punctual_model::{TUNING_FORMAT, TuningAction, TuningReport};
+use punctual_model::{TuningAction, TuningReport};
 
 use super::{SessionError, Tuner, is_untouched, take_back};
 use crate::journal::{Found, Journal, JournalError, set_aside};
@@ -224,19 +224,15 @@ impl Tuner {
 /// Moves what cannot be read out of the way, and reports that.
 fn unknown(err: &dyn Error, what: &str, dir: &PrivateDir) -> Result<TuningReport, SessionError> {
     set_aside(dir)?;
+    let remark = format!(
+        "{}: the changes are unknown, and nothing was written; the {what} is kept as \
+         {}/journal.damaged; a reboot restores every setting",
+        whole(err),
+        dir.path().display()
+    );
     Ok(TuningReport {
-        format: TUNING_FORMAT.to_owned(),
-        action: TuningAction::Revert,
-        session: None,
-        steps: Vec::new(),
-        held: Vec::new(),
         complete: false,
-        remarks: vec![format!(
-            "{}: the changes are unknown, and nothing was written; the {what} is kept as \
-             {}/journal.damaged; a reboot restores every setting",
-            whole(err),
-            dir.path().display()
-        )],
+        ..TuningReport::remark(TuningAction::Revert, remark)
     })
 }
 

@@ -30,6 +30,21 @@ pub struct TuningReport {
     pub remarks: Vec<String>,
 }
 
+impl TuningReport {
+    /// Makes that of no session: all is as it was meant to be, and a remark says how.
+    pub fn remark(action: TuningAction, remark: impl Into<String>) -> Self {
+        Self {
+            format: TUNING_FORMAT.to_owned(),
+            action,
+            session: None,
+            steps: Vec::new(),
+            held: Vec::new(),
+            complete: true,
+            remarks: vec![remark.into()],
+        }
+    }
+}
+
 /// What a [`TuningReport`] is about.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]

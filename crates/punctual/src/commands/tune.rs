@@ -13,9 +13,7 @@ use std::time::Duration;
 
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::session::{self, Left};
-use punctual_model::{
-    KNOB_LIST_FORMAT, KnobList, Nanos, Plan, TUNING_FORMAT, TuningAction, TuningReport,
-};
+use punctual_model::{KNOB_LIST_FORMAT, KnobList, Nanos, Plan, TuningAction, TuningReport};
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
 
@@ -144,15 +142,7 @@ fn apply(
 /// Says that there is nothing to do.
 fn nothing(plan: &Plan, json: bool) -> Result<Exit, CliError> {
     if json {
-        let report = TuningReport {
-            format: TUNING_FORMAT.to_owned(),
-            action: TuningAction::Apply,
-            session: None,
-            steps: Vec::new(),
-            held: Vec::new(),
-            complete: true,
-            remarks: vec!["nothing to change".to_owned()],
-        };
+        let report = TuningReport::remark(TuningAction::Apply, "nothing to change");
         show(&report, json, Document::of_tuning)?;
     } else {
         print(&output::written(&Document::of_plan(plan)))?;
@@ -176,15 +166,7 @@ fn taken_back(report: &TuningReport, otherwise: Exit) -> Exit {
 fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
     let tuner = place.tuner()?;
     let mut report = match tuner.left()? {
-        Left::Nothing => TuningReport {
-            format: TUNING_FORMAT.to_owned(),
-            action: TuningAction::Status,
-            session: None,
-            steps: Vec::new(),
-            held: Vec::new(),
-            complete: true,
-            remarks: vec!["nothing is changed".to_owned()],
-        },
+        Left::Nothing => TuningReport::remark(TuningAction::Status, "nothing is changed"),
         Left::OtherBoot(journal) => {
             let mut report = session::report(&journal, TuningAction::Status);
             report.steps.clear();
@@ -229,15 +211,7 @@ fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {
     }
     let Some(report) = report else {
         if json {
-            let nothing = TuningReport {
-                format: TUNING_FORMAT.to_owned(),
-                action: TuningAction::Revert,
-                session: None,
-                steps: Vec::new(),
-                held: Vec::new(),
-                complete: true,
-                remarks: vec!["nothing to revert".to_owned()],
-            };
+            let nothing = TuningReport::remark(TuningAction::Revert, "nothing to revert");
             show(&nothing, json, Document::of_tuning)?;
         } else {
             print("Nothing to revert\n")?;
