@@ -10,8 +10,8 @@ mod one;
 mod words;
 
 use punctual_model::tasks::{
-    Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict, TASKS_CHECK_FORMAT, Task,
-    TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
+    AppliedTest, Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict,
+    TASKS_CHECK_FORMAT, Task, TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
 };
 use punctual_model::{CpuId, CpuSet, Ordered as _};
 
@@ -22,7 +22,7 @@ use crate::bounds::utilisation;
 use crate::edf_response::Due;
 use crate::growth;
 use crate::several::{Fit, assign};
-use crate::work::{Effort, Work};
+use crate::work::{Effort, Load, Work, load};
 
 /// Why a task has no bound where the effort ran out.
 const TOO_LONG: &str = "the analysis needs more steps than it may take";
@@ -93,6 +93,26 @@ fn interrupts(overheads: &Overheads) -> Vec<Work> {
             )
         })
         .collect()
+}
+
+/// Compares what tasks that share `cpus` need of them with what there is.
+fn by_utilisation(of: String, works: &[Work], cpus: u32) -> (Load, AppliedTest) {
+    let total = load(works, cpus.into());
+    let test = AppliedTest {
+        name: "utilisation".to_owned(),
+        of,
+        value: Some(utilisation(works)),
+        limit: Some(f64::from(cpus)),
+        passed: match total {
+            Load::Below | Load::Equal => Some(true),
+            Load::Above => Some(false),
+            Load::Unclear => None,
+        },
+        exact: true,
+        note: None,
+        source: "Liu and Layland 1973".to_owned(),
+    };
+    (total, test)
 }
 
 /// What a group of tasks that share CPUs answers.

@@ -6,11 +6,11 @@
 use punctual_model::tasks::{AppliedTest, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
 use punctual_model::{CpuSet, Nanos, Ordered as _};
 
-use super::{Group, TOO_LONG, cpus, due_late, grown, interrupts, served, slack};
+use super::{Group, TOO_LONG, by_utilisation, cpus, due_late, grown, interrupts, served, slack};
 use crate::bounds::{ROUNDING, utilisation};
 use crate::growth;
 use crate::several::{Global, densities, global, rm_us};
-use crate::work::{Effort, Load, Work, load};
+use crate::work::{Effort, Load, Work};
 
 /// Why a task that may run on several CPUs has no bound.
 const UNSHOWN: &str = "no test for several CPUs shows it";
@@ -181,21 +181,8 @@ struct Sum {
 impl Group for Together<'_> {
     fn judge(&self, check: &mut TasksCheck, effort: &mut Effort) -> bool {
         let works = self.works(growth::ONE);
-        let total = load(&works, self.cpus.into());
-        check.tests.push(AppliedTest {
-            name: "utilisation".to_owned(),
-            of: self.of.clone(),
-            value: Some(utilisation(&works)),
-            limit: Some(f64::from(self.cpus)),
-            passed: match total {
-                Load::Below | Load::Equal => Some(true),
-                Load::Above => Some(false),
-                Load::Unclear => None,
-            },
-            exact: true,
-            note: None,
-            source: "Liu and Layland 1973".to_owned(),
-        });
+        let (total, test) = by_utilisation(self.of.clone(), &works, self.cpus);
+        check.tests.push(test);
         if let Some(why) = self.why_not {
             for at in &self.members {
                 check.tasks[*at].why = Some(why.to_owned());

@@ -10,7 +10,7 @@ use punctual_model::tasks::{
 };
 use punctual_model::{CpuId, Nanos, Ordered as _};
 
-use super::{Group, TOO_LONG, interrupts, served, slack, work};
+use super::{Group, TOO_LONG, by_utilisation, interrupts, served, slack, work};
 use crate::audsley::{Order, order};
 use crate::blocking::Sections;
 use crate::bounds::{ROUNDING, hyperbolic, liu_layland, utilisation};
@@ -18,7 +18,7 @@ use crate::demand::{Demand, edf};
 use crate::edf_response::Due;
 use crate::growth;
 use crate::response::{Bound, interference, meets, response};
-use crate::work::{Effort, Load, Work, busy_period, load};
+use crate::work::{Effort, Load, Work, busy_period};
 
 /// The level of `SCHED_DEADLINE`, above all priorities.
 const DEADLINE: u64 = 1_000;
@@ -217,22 +217,9 @@ impl<'a> OneCpu<'a> {
         let promised = &works[..self.promised];
         let mut all = interrupts(&self.set.overheads);
         all.extend(promised);
-        let total = load(&all, 1);
+        let (total, test) = by_utilisation(self.of(), &all, 1);
+        check.tests.push(test);
         let source = |text: &str| text.to_owned();
-        check.tests.push(AppliedTest {
-            name: "utilisation".to_owned(),
-            of: self.of(),
-            value: Some(utilisation(&all)),
-            limit: Some(1.0),
-            passed: match total {
-                Load::Below | Load::Equal => Some(true),
-                Load::Above => Some(false),
-                Load::Unclear => None,
-            },
-            exact: true,
-            note: None,
-            source: source("Liu and Layland 1973"),
-        });
         let fixed = &works[self.deadline..self.promised];
         if fixed.is_empty() {
             return total == Load::Above;
