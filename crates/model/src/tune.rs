@@ -137,13 +137,6 @@ pub struct KnobReading {
     pub writable: Writable,
 }
 
-impl KnobReading {
-    /// Returns the knob with its instance: `irq.affinity@24`.
-    pub fn full_name(&self) -> String {
-        full_name(&self.knob, self.instance.as_deref())
-    }
-}
-
 /// Joins a knob and its instance.
 pub(crate) fn full_name(knob: &str, instance: Option<&str>) -> String {
     match instance {

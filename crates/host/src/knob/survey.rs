@@ -369,7 +369,7 @@ mod tests {
         ]);
         let survey = Survey::read(&sys, Scope::Settings, true);
         let governor = survey.of("cpufreq.governor").next().unwrap();
-        assert_eq!(governor.shown.full_name(), "cpufreq.governor@policy0");
+        assert_eq!(governor.shown.instance.as_deref(), Some("policy0"));
         assert_eq!(governor.shown.value.as_deref(), Some("powersave"));
         assert_eq!(
             governor.shown.choices.as_deref().unwrap(),
