@@ -67,17 +67,6 @@ pub enum JournalError {
     },
 }
 
-impl JournalError {
-    /// Whether the disk is full.
-    pub fn is_full(&self) -> bool {
-        match self {
-            Self::State(err) => err.is_full(),
-            Self::Append { source, .. } => source.kind() == io::ErrorKind::StorageFull,
-            _ => false,
-        }
-    }
-}
-
 /// What became of one setting, as the journal has it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Progress {

@@ -97,15 +97,6 @@ impl Machine {
         }
     }
 
-    /// Takes away what could not be read where an archive was made.
-    pub fn refuse(&mut self, archive: &Archive) {
-        for (path, reading) in archive.machine().files {
-            if reading.is_err() {
-                self.files.insert(path, reading);
-            }
-        }
-    }
-
     /// Iterates over the files whose path begins with `prefix`, by path.
     pub fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Reading)> {
         self.files

@@ -131,16 +131,6 @@ impl Tuner {
         })
     }
 
-    /// Returns the machine.
-    pub const fn sys(&self) -> &SysRoot {
-        &self.sys
-    }
-
-    /// Returns the directory of the journal.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// Looks for what an earlier session has left, without changing anything.
     ///
     /// # Errors
@@ -352,11 +342,6 @@ impl Session {
     /// Returns its id.
     pub fn id(&self) -> &str {
         &self.journal.session().id
-    }
-
-    /// Returns what is known of it.
-    pub const fn session(&self) -> &KeptSession {
-        self.journal.session()
     }
 
     /// Returns the plan.

@@ -35,7 +35,7 @@ impl Bench {
         let mut profile = Profile::empty("t");
         profile.set("vm.swappiness=10").unwrap();
         profile.set("vm.stat_interval=120").unwrap();
-        let survey = Survey::read(self.tuner.sys(), Scope::Settings, true);
+        let survey = Survey::read(&self.tuner.sys, Scope::Settings, true);
         plan::plan(&profile, &survey, &PlanOptions::default()).unwrap()
     }
 
@@ -59,13 +59,13 @@ impl Bench {
 
     fn value(&self, name: &str) -> String {
         let path = format!("/proc/sys/vm/{name}");
-        self.tuner.sys().read(&path).unwrap()
+        self.tuner.sys.read(&path).unwrap()
     }
 
     fn boot(&mut self) {
         let path = self.dir.path().join("proc/sys/kernel/random/boot_id");
         fs::write(path, "boot-2\n").unwrap();
-        self.tuner = Tuner::new(self.tuner.sys(), self.tuner.dir()).unwrap();
+        self.tuner = Tuner::new(&self.tuner.sys, &self.tuner.dir).unwrap();
     }
 }
 
@@ -116,7 +116,7 @@ fn a_conflict_ends_the_session_and_is_told() {
     bench.apply().keep();
     bench
         .tuner
-        .sys()
+        .sys
         .write("/proc/sys/vm/swappiness", "33")
         .unwrap();
     let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
@@ -134,7 +134,7 @@ fn a_conflict_ends_the_session_and_is_told() {
 fn one_tuner_works_at_a_time_whatever_its_directory() {
     let bench = Bench::new();
     let session = bench.begin().unwrap();
-    let elsewhere = Tuner::new(bench.tuner.sys(), &bench.dir.path().join("other")).unwrap();
+    let elsewhere = Tuner::new(&bench.tuner.sys, &bench.dir.path().join("other")).unwrap();
     let purpose = Purpose {
         id: "id-2".to_owned(),
         name: "run".to_owned(),
@@ -156,7 +156,7 @@ fn one_tuner_works_at_a_time_whatever_its_directory() {
 #[test]
 fn time_since_boot_is_counted_in_ticks() {
     let bench = Bench::new();
-    assert_eq!(ticks_now(bench.tuner.sys()), 1_234);
+    assert_eq!(ticks_now(&bench.tuner.sys), 1_234);
     assert!(ticks_now(&SysRoot::live()) > 0);
 }
 
@@ -195,7 +195,7 @@ impl Bench {
 
     /// A tuner of the same machine with another directory.
     fn other(&self) -> Tuner {
-        Tuner::new(self.tuner.sys(), &self.dir.path().join("other")).unwrap()
+        Tuner::new(&self.tuner.sys, &self.dir.path().join("other")).unwrap()
     }
 
     fn begin_in(&self, tuner: &Tuner) -> Result<Session, SessionError> {
@@ -293,12 +293,12 @@ fn a_deleted_record_is_none_either() {
     fs::remove_dir_all(bench.record()).unwrap();
     bench
         .tuner
-        .sys()
+        .sys
         .write("/proc/uptime", "99.00 20.00")
         .unwrap();
     let mut profile = Profile::empty("t");
     profile.set("vm.swappiness=5").unwrap();
-    let survey = Survey::read(bench.tuner.sys(), Scope::Settings, true);
+    let survey = Survey::read(&bench.tuner.sys, Scope::Settings, true);
     let plan = plan::plan(&profile, &survey, &PlanOptions::default()).unwrap();
     let purpose = Purpose {
         id: "id-3".to_owned(),
