@@ -123,19 +123,9 @@ impl ThreadReport {
         self.usage = usage;
     }
 
-    /// Returns the kernel's number that the thread had.
-    pub const fn tid(&self) -> Tid {
-        self.evidence.ready.tid
-    }
-
     /// Returns the policy that the kernel said the thread had when it was ready.
     pub const fn policy(&self) -> Policy {
         self.evidence.ready.policy
-    }
-
-    /// Returns the CPUs that the thread was bound to.
-    pub const fn cpus(&self) -> &CpuSet {
-        &self.evidence.asked_cpus
     }
 }
 
