@@ -62,16 +62,6 @@ impl Placed {
         self.from
     }
 
-    /// Returns the lowest value that is drawn.
-    pub fn low(&self) -> f64 {
-        self.low
-    }
-
-    /// Returns the highest value that is drawn.
-    pub fn high(&self) -> f64 {
-        self.high
-    }
-
     /// Returns the ticks of an axis with room for about `most` texts.
     pub fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
         match &axis.scale {

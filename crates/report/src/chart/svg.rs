@@ -17,7 +17,7 @@ mod legend;
 
 use std::fmt::Write as _;
 
-use super::scale::{Placed, grouped};
+use super::scale::Placed;
 use super::{Axis, COLOURS, Chart, DASHES, Look, Point, Scale, Series, Shape, Validity};
 use crate::escape::Xml;
 pub use heat::heat;
@@ -492,16 +492,6 @@ fn marks(
             text(out, "mt", (right - 4.0, at - 4.0), "end", &mark.name);
         }
     }
-}
-
-/// Says how many series a chart has, for a list of files.
-pub fn summary(chart: &Chart) -> String {
-    let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
-    format!(
-        "{} series, {} points",
-        chart.series.len(),
-        grouped(points as u64)
-    )
 }
 
 #[cfg(test)]
