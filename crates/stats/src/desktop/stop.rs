@@ -142,11 +142,6 @@ impl StopRule {
         self.targets.iter().map(state).collect()
     }
 
-    /// The targets.
-    pub fn targets(&self) -> impl Iterator<Item = &PrecisionTarget> {
-        self.targets.iter()
-    }
-
     fn state(&self, target: PrecisionTarget, all: &Accumulator) -> TargetState {
         let (histogram, moments) = (all.histogram(), all.moments());
         let worth = match target.statistic {

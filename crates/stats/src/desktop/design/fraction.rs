@@ -59,7 +59,6 @@ const MOST_SETS: u64 = 20_000;
 /// A two-level fractional factorial design.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Fraction {
-    factors: usize,
     basic: usize,
     /// One for each factor after the basic ones: which of them it is the product of.
     generators: Vec<u32>,
@@ -97,16 +96,10 @@ impl Fraction {
         let generators = search(factors, basic, &candidates);
         let words = words(basic, &generators);
         Ok(Self {
-            factors,
             basic,
             generators,
             words,
         })
-    }
-
-    /// The number of factors.
-    pub fn factors(&self) -> usize {
-        self.factors
     }
 
     /// The cells: for each the level of each factor, 0 or 1. The first basic factor changes fastest.
