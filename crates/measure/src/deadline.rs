@@ -22,7 +22,7 @@ mod status;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use punctual_model::{CpuId, CpuSet, Nanos, Pin, Progress};
+use punctual_model::{CpuId, Nanos, Pin, Progress};
 use punctual_sys::thread::Tid;
 
 pub use cycle::{Iterations, Worked};
@@ -90,7 +90,7 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     let mut works = Vec::new();
     for (thread, post) in (0..).zip(&posts) {
         let (mut tap, stream) = Stream::pair(thread, post, shortest(deadline.work), &frame.keep());
-        let pinned_to = only(&post.cpus);
+        let pinned_to = post.cpus.only();
         let calibrated = Arc::<OnceLock<Calibrated>>::default();
         watched.push(Watched {
             stream,
@@ -183,11 +183,6 @@ fn posts(deadline: Deadline, frame: &Frame<'_>) -> Vec<Post> {
             }
         })
         .collect()
-}
-
-/// Returns the CPU of a set of one.
-fn only(cpus: &CpuSet) -> Option<CpuId> {
-    (cpus.len() == 1).then(|| cpus.iter().next()).flatten()
 }
 
 /// Returns a time that iterations are not shorter than, for the size of the ring.

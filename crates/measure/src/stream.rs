@@ -169,7 +169,7 @@ impl Stream {
         let mut series = figures::series(&self.tally);
         series.thread = Some(self.thread);
         series.context = context.map(ToOwned::to_owned);
-        series.cpu = self.pinned_to();
+        series.cpu = self.post.cpus.only();
         series.policy = Some(self.post.policy.to_string());
         series.interval_ns = Some(self.interval);
         series.overruns = Some(self.counts.overruns.load(Ordering::Relaxed));
@@ -197,12 +197,8 @@ impl Stream {
 
     /// Returns the CPU that the thread was last seen on, else the one it is bound to.
     pub fn cpu(&self) -> Option<u32> {
-        self.last.map(|s| s.cpu).or_else(|| self.pinned_to())
-    }
-
-    fn pinned_to(&self) -> Option<u32> {
-        let cpus = &self.post.cpus;
-        (cpus.len() == 1).then(|| cpus.iter().next()).flatten()
+        let seen = self.last.map(|s| s.cpu);
+        seen.or_else(|| self.post.cpus.only())
     }
 }
 

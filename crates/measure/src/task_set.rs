@@ -169,7 +169,7 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
             period: task.period_ns,
             origin: Arc::clone(&origin),
             duration,
-            pinned_to: only(&post.cpus),
+            pinned_to: post.cpus.only(),
             stop: frame.stop_flag(),
             seat: ext.as_ref().map(|ext| ext.seat(number)),
         };
@@ -274,11 +274,6 @@ fn progress(watched: &mut [Watched]) -> Progress {
         series: watched.iter_mut().map(|w| w.stream.progress()).collect(),
         ..Progress::default()
     }
-}
-
-/// Returns the CPU of a set of one.
-fn only(cpus: &CpuSet) -> Option<CpuId> {
-    (cpus.len() == 1).then(|| cpus.iter().next()).flatten()
 }
 
 /// Finds how fast each CPU of the set adds, all at once, with the set's highest fixed priority.

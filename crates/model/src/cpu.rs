@@ -38,6 +38,11 @@ impl CpuSet {
         self.0.is_empty()
     }
 
+    /// Returns the CPU of a set of one.
+    pub fn only(&self) -> Option<CpuId> {
+        (self.len() == 1).then(|| self.iter().next()).flatten()
+    }
+
     /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: CpuId) -> bool {
         self.0.contains(&cpu)
