@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
-use uuid::Uuid;
 
 use crate::place::Runs;
 use crate::store::Store;
@@ -236,9 +235,4 @@ fn remove_index(file: &Path) {
         // What cannot be removed is met again by the second attempt.
         drop(fs::remove_file(PathBuf::from(name)));
     }
-}
-
-/// Ids are stored as text, which sorts as they do.
-fn id_text(id: Uuid) -> String {
-    id.to_string()
 }

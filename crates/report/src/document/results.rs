@@ -194,7 +194,7 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             .filter(has)
             .filter(|f| f.unit == unit)
         {
-            let name = figure_name(figure, &constant);
+            let name = with_labels(figure, |label| !constant.contains(&label));
             let row = names.iter().position(|n| *n == name).unwrap_or_else(|| {
                 names.push(name);
                 names.len() - 1
@@ -236,10 +236,6 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
         marks: Vec::<Mark>::new(),
     };
     Some(Block::Drawing(Box::new(Drawing::Chart(chart)), None))
-}
-
-fn figure_name(figure: &Figure, constant: &[&String]) -> String {
-    with_labels(figure, |label| !constant.contains(&label))
 }
 
 /// A figure in words, with those of its labels that are `wanted`: `misses per second (thread 0)`.

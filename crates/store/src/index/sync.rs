@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::row::{self, CREATE_INDEX, CREATE_TABLE};
-use super::{APPLICATION, Index, IndexError, SCHEMA_VERSION, Trouble, id_text};
+use super::{APPLICATION, Index, IndexError, SCHEMA_VERSION, Trouble};
 use punctual_model::Gathered as _;
 use punctual_sys::dir::Dir;
 
@@ -147,7 +147,8 @@ fn scan(runs: &Runs) -> Result<(Stamps, Vec<std::path::PathBuf>), IndexError> {
     };
     let stamp = |id: Uuid| {
         let stamp = held.as_ref().map(|held| Stamp::of(&held.runs, id));
-        (id_text(id), stamp.unwrap_or(Stamp::NONE))
+        // Text of ids sorts as they do.
+        (id.to_string(), stamp.unwrap_or(Stamp::NONE))
     };
     Ok((names.ids.into_iter().map(stamp).into_map(), names.foreign))
 }

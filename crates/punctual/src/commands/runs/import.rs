@@ -7,16 +7,14 @@ mod dates;
 
 use std::error::Error as StdError;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::iter::successors;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use punctual_model::{DateOrigin, IMPORT_LIST_FORMAT, ImportList, ImportListEntry, Sample};
-use punctual_peers::{
-    DETECT_BYTES, Format, ImportError, Imported, Labels, SampleSink, Unit, detect,
-};
+use punctual_peers::{DETECT_BYTES, Format, ImportError, Imported, Labels, SampleSink, detect};
 use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store, archive};
 use punctual_sys::dir::Dir;
@@ -331,7 +329,8 @@ fn one(
         _ => Raw::Drop,
     };
     let mut keeper = SampleStore(store.begin(id, raw)?);
-    let mut imported = read_all(whole, format, args.unit, &mut keeper).map_err(failed)?;
+    let mut imported =
+        punctual_peers::import(whole, format, args.unit, &mut keeper).map_err(failed)?;
     let started_from = dates::date(&mut imported, file, &args.date_from);
     let record = imported
         .record(Labels {
@@ -359,15 +358,6 @@ fn one(
         started: record.started,
         started_from,
     })
-}
-
-fn read_all(
-    input: impl BufRead,
-    format: Format,
-    unit: Option<Unit>,
-    keeper: &mut SampleStore,
-) -> Result<Imported, ImportError> {
-    punctual_peers::import(input, format, unit, keeper)
 }
 
 fn histogram_log(imported: &Imported) -> Vec<u8> {
