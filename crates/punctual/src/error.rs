@@ -124,6 +124,12 @@ impl CliError {
         self.source.as_deref().map(|err| err as &dyn Error)
     }
 
+    /// Says what failed and its first cause, in one line.
+    pub(crate) fn in_one_line(&self) -> String {
+        let cause = self.cause().map(|cause| format!(": {cause}"));
+        format!("{}{}", self.what, cause.unwrap_or_default())
+    }
+
     /// Prints the error, its causes and its hints to standard error.
     pub(crate) fn print(&self) {
         let mut lines = vec![format!("Error: {}", self.what)];

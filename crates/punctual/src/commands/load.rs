@@ -84,8 +84,7 @@ pub(crate) fn play(role: Role, args: &[OsString]) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(err) => {
             // One line: the load tells it as the program's last words.
-            let cause = err.cause().map(|cause| format!(": {cause}"));
-            remark(&format!("{}{}", err.what(), cause.unwrap_or_default()));
+            remark(&err.in_one_line());
             Exit::Failed.into()
         }
     }

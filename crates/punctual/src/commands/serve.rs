@@ -243,7 +243,7 @@ impl Site {
             allow_invalid,
             ..Chosen::default()
         };
-        let refused = |err: SelectError| (400, told(&err.into()));
+        let refused = |err: SelectError| (400, CliError::from(err).in_one_line());
         let groups = of_sources(groups, &chosen).map_err(refused)?;
         let asked = ComparisonRequest {
             metrics,
@@ -267,7 +267,7 @@ impl Site {
     ) -> Result<Response, Refused> {
         let runs = runs.into_iter().map(RunSource::Stored).collect();
         let material = Material {
-            runs: items(runs).map_err(|err| (500, told(&err)))?,
+            runs: items(runs).map_err(|err| (500, err.in_one_line()))?,
             comparisons,
             ..made_now()
         };
@@ -315,9 +315,4 @@ fn known(request: &Request) -> Result<(), Refused> {
         )),
         None => Ok(()),
     }
-}
-
-fn told(err: &CliError) -> String {
-    let cause = err.cause().map(|cause| format!(": {cause}"));
-    format!("{}{}", err.what(), cause.unwrap_or_default())
 }

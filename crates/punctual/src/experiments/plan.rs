@@ -143,10 +143,7 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
                 ))
             };
             match Cli::try_parse_from(&line) {
-                Ok(cli) => tuned::check(&cli).map_err(|err| {
-                    let cause = err.cause().map(|cause| format!(": {cause}"));
-                    wrong(&format!("{}{}", err.what(), cause.unwrap_or_default()))
-                })?,
+                Ok(cli) => tuned::check(&cli).map_err(|err| wrong(&err.in_one_line()))?,
                 Err(err) => {
                     let text = err.to_string();
                     let why = text.lines().next().unwrap_or_default();

@@ -201,12 +201,10 @@ impl Follower for Teller<'_> {
             }
             // To go on is the safe side: nothing is claimed, and no block is lost.
             Err(err) => {
-                let why = err.cause().map(|cause| format!(": {cause}"));
                 self.say(&format!(
-                    "Looked after {} blocks without a result: {}{}",
+                    "Looked after {} blocks without a result: {}",
                     look.blocks,
-                    err.what(),
-                    why.unwrap_or_default()
+                    err.in_one_line()
                 ));
                 false
             }
