@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::{Gathered as _, LookRule, Nanos};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use self::levels::LevelsText;
@@ -266,11 +267,7 @@ impl Experiment {
     /// [`LabError::File`] with the line, the key and what was expected.
     pub fn parse(file: &str, text: &str) -> Result<Self, LabError> {
         let reader = Reader { file, text };
-        let parsed: FileText = toml::from_str(text).map_err(|err| {
-            let at = err.span().map_or(0, |span| span.start);
-            reader.fail(at, err.message().trim().to_owned())
-        })?;
-        reader.experiment(parsed)
+        reader.experiment(reader.parsed()?)
     }
 
     /// Keeps the measurements that a plan has: those that it left out are counted no more.
@@ -283,13 +280,21 @@ impl Experiment {
 }
 
 /// Turns the text into an experiment, and offsets into lines.
-struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
+/// The text of a file, with its name for errors.
+pub(crate) struct Reader<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl Reader<'_> {
-    fn fail(&self, offset: usize, reason: impl Into<String>) -> LabError {
+    pub(crate) fn parsed<T: DeserializeOwned>(&self) -> Result<T, LabError> {
+        toml::from_str(self.text).map_err(|err| {
+            let at = err.span().map_or(0, |span| span.start);
+            self.fail(at, err.message().trim())
+        })
+    }
+
+    pub(crate) fn fail(&self, offset: usize, reason: impl Into<String>) -> LabError {
         LabError::File {
             file: self.file.to_owned(),
             line: self.line(offset),

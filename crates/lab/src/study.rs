@@ -14,6 +14,7 @@ use punctual_model::{PublishedClaim, PublishedTable, StudyStep};
 use serde::Deserialize;
 
 use crate::error::LabError;
+use crate::file::Reader;
 
 const FORMAT: &str = "punctual.study/1";
 
@@ -305,18 +306,10 @@ impl Study {
     }
 
     fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        let fail = |line, reason| LabError::File {
-            file: file.to_owned(),
-            line,
-            reason,
-        };
-        let study: Self = toml::from_str(text).map_err(|err| {
-            let at = err.span().map_or(0, |span| span.start);
-            let before = text.bytes().take(at).filter(|b| *b == b'\n');
-            fail(before.count() + 1, err.message().trim().to_owned())
-        })?;
+        let reader = Reader { file, text };
+        let study: Self = reader.parsed()?;
         if study.format != FORMAT {
-            return Err(fail(1, format!("format: expected `{FORMAT}`")));
+            return Err(reader.fail(0, format!("format: expected `{FORMAT}`")));
         }
         Ok(study)
     }
