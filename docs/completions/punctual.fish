@@ -134,7 +134,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -171,7 +171,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -213,7 +213,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -248,7 +248,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -279,7 +279,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -309,7 +309,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -352,7 +352,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -394,7 +394,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -433,7 +433,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -465,7 +465,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
@@ -505,7 +505,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
@@ -539,7 +539,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
@@ -594,7 +594,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l ping-to -d '
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
@@ -1443,7 +1443,7 @@ xenomai-latency\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l unit -d 'Unit of the values, where the file does not state it [default: us]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l name -d 'Name of the runs, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l note -d 'Remark kept with the runs' -r
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l tag -d 'Tag of the runs, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l tag -d 'Tag of the runs, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l date-from -d 'Where to take the start of a run from if the file does not state it in full: the first of these that has a date (comma-separated)' -r -f -a "content\t'A date that the file states without a time zone, as rteval does; taken as UTC'
 name\t'A date in the name of the file, or of a directory that it is in: 2024-05-17, 20240517T0310'
 mtime\t'The modification time of the file'"

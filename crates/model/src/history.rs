@@ -169,6 +169,8 @@ pub enum HistoryDirection {
     Worse,
     /// Neither direction is good.
     Different,
+    /// Something changed, but the interval of the difference includes none.
+    Unclear,
 }
 
 /// Runs between two changes.

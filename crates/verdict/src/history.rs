@@ -450,7 +450,6 @@ fn change(
 ) -> HistoryChange {
     let change = &history.changes[at];
     let place = |number: usize| places.get(number).copied().unwrap_or(0);
-    let up = change.difference.estimate > 0.0;
     let newest = history.newest.is_some_and(|newest| newest.change.is_some());
     let is_last = at + 1 == history.changes.len();
     let side = |segment: usize| -> Vec<&RunRecord> {
@@ -470,13 +469,28 @@ fn change(
         ratio: change.ratio.map(effect),
         difference: effect(change.difference),
         p: change.p,
-        direction: match (better, up) {
-            (Better::Neither, _) => HistoryDirection::Different,
-            (Better::Lower, true) | (Better::Higher, false) => HistoryDirection::Worse,
-            _ => HistoryDirection::Better,
+        direction: match includes_none(change) {
+            true => HistoryDirection::Unclear,
+            false => direction(better, change.difference.estimate > 0.0),
         },
         new: newest && is_last && change.first + RECENT >= places.len(),
         differs: facts::of_records(&[("before", side(at)), ("after", side(at + 1))]),
+    }
+}
+
+/// Whether what is known of a change allows that the level did not change: that there is one is a test of the order of
+/// the runs, how large it is allows for where else it may be.
+fn includes_none(change: &history::Change) -> bool {
+    let interval = change.difference.interval;
+    interval.is_none_or(|interval| interval.low <= 0.0 && interval.high >= 0.0)
+}
+
+/// What it means that a figure is higher (`up`) or lower.
+pub(crate) const fn direction(better: Better, up: bool) -> HistoryDirection {
+    match (better, up) {
+        (Better::Neither, _) => HistoryDirection::Different,
+        (Better::Lower, true) | (Better::Higher, false) => HistoryDirection::Worse,
+        (Better::Lower, false) | (Better::Higher, true) => HistoryDirection::Better,
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{
-    Better, ComparedMachine, ComparisonScale, Finding, HistoryDirection, MACHINES_FORMAT, Machines,
+    Better, ComparedMachine, ComparisonScale, Finding, MACHINES_FORMAT, Machines,
     MachinesDeviation, MachinesFigure, MachinesGroup, MachinesMethod, MachinesOutlier,
     MachinesOutlierFigure, MachinesValue, Ordered as _, RefusedRun, RunRecord,
 };
@@ -20,7 +20,7 @@ use crate::comparison::remarks::{facts, virtual_time};
 use crate::comparison::{
     CompareError, GroupInput, Metric, RunInput, expanded, interval, meaning, missing, unit_of,
 };
-use crate::history::{differing, lengths};
+use crate::history::{differing, direction, lengths};
 use crate::number::percent;
 use crate::words::plural;
 
@@ -241,11 +241,7 @@ fn outliers(machines: &RunsByName, figures: &[MachinesFigure]) -> Vec<MachinesOu
                         ComparisonScale::Linear => None,
                     },
                     difference: value.estimate - figure.mean,
-                    direction: match (figure.better, up) {
-                        (Better::Neither, _) => HistoryDirection::Different,
-                        (Better::Lower, true) | (Better::Higher, false) => HistoryDirection::Worse,
-                        _ => HistoryDirection::Better,
-                    },
+                    direction: direction(figure.better, up),
                 });
         }
     }

@@ -168,7 +168,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
     pub note: Option<String>,
 
-    /// Tag of the run, for grouping in `compare` (can be repeated)
+    /// Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Output")]
     pub tag: Vec<Tag>,
 

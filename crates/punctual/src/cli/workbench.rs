@@ -483,7 +483,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub note: Option<String>,
 
-    /// Tag of the runs, for grouping in `compare` (can be repeated)
+    /// Tag of the runs, for grouping in `compare` (can be repeated; of one key the last value counts)
     #[arg(long, value_name = "KEY=VALUE")]
     pub tag: Vec<Tag>,
 

@@ -226,6 +226,27 @@ fn machines_and_ways_of_measuring_are_series_of_their_own_unless_told_otherwise(
         .error(2, &["weather", "machine"]);
 }
 
+/// The order of these values shows a change, and what is known of its size allows that there is none.
+#[test]
+fn a_change_whose_interval_includes_none_is_neither_better_nor_worse() {
+    let values = "9898898898888999888888998999999898899999";
+    let mut nights = Nights::new();
+    nights.add("steps", (values.len(), usize::MAX, 1.0), |run, record| {
+        let us = u64::from(values.as_bytes()[run] - b'0');
+        record["total"]["quantiles_ns"] = json!({"p99": us * 1_000});
+    });
+    let history = nights.history("steps", &["--json"]).json();
+    assert_valid(&schema("history.schema.json"), &history);
+    let change = &history["lines"][0]["series"][0]["changes"][0];
+    let interval = &change["difference"]["interval"];
+    let end = |name: &str| interval[name].as_f64().unwrap();
+    assert!(end("low") <= 0.0 && 0.0 <= end("high"), "{change}");
+    assert_eq!(change["direction"], "unclear", "{change}");
+    let text = nights.history("steps", &[]).stdout;
+    assert!(text.contains("direction unclear"), "{text}");
+    assert!(!text.contains("worse"), "{text}");
+}
+
 #[test]
 fn a_gate_does_not_open_where_a_change_could_lie_nowhere() {
     let mut nights = Nights::new();

@@ -159,6 +159,16 @@ fn loads(loads: &[LoadRecord]) -> Table {
             ),
         ]);
     }
+    let is_outside = |load: &LoadRecord| {
+        let mean = load.per_second.unwrap_or_default();
+        let beyond =
+            |second: fn(&f64, &f64) -> bool| load.seconds.iter().all(|of| second(of, &mean));
+        !load.seconds.is_empty() && (beyond(|of, mean| of < mean) || beyond(|of, mean| of > mean))
+    };
+    if loads.iter().any(is_outside) {
+        let of = "Least and most are of full seconds; the mean has the rest of the time, too.";
+        table.notes.push(of.to_owned());
+    }
     table.notes.extend(missing.reasons());
     table
 }

@@ -214,6 +214,7 @@ const fn direction(direction: HistoryDirection) -> &'static str {
         HistoryDirection::Better => "better",
         HistoryDirection::Worse => "worse",
         HistoryDirection::Different => "different",
+        HistoryDirection::Unclear => "direction unclear",
     }
 }
 
