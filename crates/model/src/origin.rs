@@ -22,6 +22,10 @@ pub struct Origin {
     /// Width of the source's buckets or units, whichever is wider. A minimum is the lower end of
     /// what was stated; a maximum and a quantile are the upper end. Null: the file does not tell.
     pub resolution_ns: Option<u64>,
+    /// Upper end of the source's last row, where it tells that: the samples that it counts above all rows (`clamped`) are
+    /// larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_end_ns: Option<u64>,
     /// How far the true mean may lie from a `mean_ns`. Null without means.
     pub mean_error_ns: Option<f64>,
     /// What the times of the stored samples are. Null if no samples are stored.

@@ -28,6 +28,8 @@ pub struct Imported {
     pub command_line: Option<String>,
     /// Width of the buckets or units.
     pub resolution_ns: Option<u64>,
+    /// Upper end of the last row, where rows without samples are stated, too.
+    pub rows_end_ns: Option<u64>,
     /// How far the true means may lie from those stated.
     pub mean_error_ns: Option<f64>,
     /// What the times of the samples are, if there are samples.
@@ -107,6 +109,7 @@ impl Imported {
             version: None,
             command_line: None,
             resolution_ns: None,
+            rows_end_ns: None,
             mean_error_ns: None,
             sample_times: None,
             stated: Vec::new(),
@@ -207,6 +210,7 @@ impl Imported {
                 file: labels.file,
                 command_line: self.command_line.clone().map(cut),
                 resolution_ns: self.resolution_ns,
+                rows_end_ns: self.rows_end_ns,
                 mean_error_ns: self.mean_error_ns,
                 sample_times: self.sample_times,
                 started_from: labels.started_from,

@@ -479,3 +479,113 @@ fn an_archive_comes_from_standard_input_too() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(to.record(&id)["id"], id.as_str());
 }
+
+/// Writes a histogram of cyclictest: rows of `(µs, samples)` up to `end`, and `beyond` samples above them, the largest at `max`.
+fn histogram(
+    home: &Home,
+    name: &str,
+    rows: &[(u64, u64)],
+    end: u64,
+    beyond: (u64, u64),
+) -> PathBuf {
+    let mut text = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n".to_owned();
+    for us in 0..end {
+        let count = rows.iter().find(|row| row.0 == us).map_or(0, |row| row.1);
+        text += &format!("{us:06} {count:06}\n");
+    }
+    let counted: u64 = rows.iter().map(|row| row.1).sum();
+    let sum: u64 = rows.iter().map(|(us, count)| us * count).sum();
+    let (more, max) = beyond;
+    let max = if more > 0 {
+        max
+    } else {
+        rows.last().unwrap().0
+    };
+    text += &format!(
+        "# Total: {counted:09}\n# Min Latencies: {:05}\n# Avg Latencies: {:05}\n# Max Latencies: {max:05}\n\
+         # Histogram Overflows: {more:05}\n",
+        rows[0].0,
+        (sum + more * (end + 1)) / (counted + more),
+    );
+    let path = home.0.path().join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Imports two files with these rows, as `one` and `two`: they differ in one sample.
+fn imported(home: &Home, rows: &[(u64, u64)], beyond: (u64, u64)) {
+    for (more, name) in ["one", "two"].into_iter().enumerate() {
+        let mut rows = rows.to_vec();
+        rows[0].1 += more as u64;
+        let file = histogram(home, name, &rows, 50, beyond);
+        home.ok(&["runs", "import", "--name", name, file.to_str().unwrap()]);
+    }
+}
+
+/// What `compare` says of each run: its value of `metric`, and what it rules of the requirement.
+fn judged(home: &Home, metric: &str, requirement: &str) -> Value {
+    let args = [
+        "compare", "--group", "a=one", "--group", "b=two", "--metric",
+    ];
+    let rest = [metric, "--require", requirement, "--json"];
+    let output = home.run(&[&args[..], &rest].concat());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_last_row_below_a_limit_is_not_later() {
+    let home = Home::new();
+    imported(&home, &[(10, 900_000), (49, 100_000)], (0, 0));
+    // The bucket of the histogram that has 49.999 µs goes up to 50.015 µs.
+    for (limit, later) in [
+        ("50us", 0),
+        ("49us", 100_000),
+        ("49999ns", 0),
+        ("10us", 1_000_000),
+    ] {
+        let answer = judged(
+            &home,
+            &format!("above:{limit}"),
+            &format!("no sample > {limit} in 1000"),
+        );
+        let result = &answer["requirements"][0]["result"];
+        assert_eq!(result["above"], later, "{limit}: {answer:#}");
+    }
+}
+
+/// 100 000 samples are above all rows, which end at 50 µs, and at most 5 ms.
+#[test]
+fn nothing_is_claimed_of_where_samples_above_all_rows_are() {
+    let home = Home::new();
+    imported(&home, &[(10, 900_000), (20, 10)], (100_000, 5_000));
+    let answer = judged(&home, "p95,p80,above:200us", "p95 <= 200us");
+    for side in answer["requirements"].as_array().unwrap() {
+        let result = &side["result"];
+        assert_eq!(result["ruling"], "unclaimed", "{answer:#}");
+        assert!(
+            result["obstacle"]
+                .as_str()
+                .unwrap()
+                .contains("above all of its rows"),
+            "{answer:#}"
+        );
+    }
+    let known: Vec<&str> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|figure| figure["baseline"]["estimate"].is_f64())
+        .map(|figure| figure["figure"].as_str().unwrap())
+        .collect();
+    assert_eq!(known, ["p80"], "{answer:#}");
+    // They are above 40 µs, where a row has none, and above every row.
+    for (limit, later) in [("40us", 100_000), ("15us", 100_010)] {
+        let answer = judged(&home, &format!("above:{limit}"), &format!("p95 <= {limit}"));
+        let result = &answer["requirements"][0]["result"];
+        assert_eq!(
+            (&result["ruling"], &result["above"]),
+            (&"fail".into(), &later.into()),
+            "{answer:#}"
+        );
+    }
+}

@@ -25,13 +25,39 @@ pub struct SeenOf {
     pub assumed: Option<String>,
 }
 
-/// Samples above `limit`, those in its bucket included: never too few.
-pub(crate) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
-    histogram
-        .buckets()
-        .filter(|bucket| bucket.to_ns > limit.get())
-        .map(|bucket| bucket.count)
-        .sum()
+/// Samples of a run above `limit`, never too few: those in its bucket are later unless the run says otherwise. `None` where
+/// the file of an imported run does not say of some of its samples whether they are.
+pub(crate) fn above(run: &RunRecord, histogram: &LatencyHistogram, limit: Nanos) -> Option<u64> {
+    let limit = limit.get();
+    let largest = run.total.max_ns.or_else(|| histogram.max());
+    let Some(largest) = largest.filter(|max| *max > limit) else {
+        return Some(0);
+    };
+    let next = next_above(run, limit).min(largest);
+    let buckets = histogram.buckets().filter(|bucket| bucket.to_ns >= next);
+    let later: u64 = buckets.map(|bucket| bucket.count).sum();
+    // Those above all rows are later than every row, and for all that is known by no more than that.
+    let rows_end = run.origin.as_ref().and_then(|of| of.rows_end_ns);
+    let beyond = beyond_rows(run).min(histogram.count());
+    let is_told = beyond == 0 || later > beyond || rows_end.is_some_and(|end| limit <= end);
+    is_told.then_some(later)
+}
+
+/// The next value above `limit` that a sample of this run can be kept as: of a file in µs, whole ones or the upper ends of
+/// their units.
+fn next_above(run: &RunRecord, limit: u64) -> u64 {
+    const US: u64 = 1_000;
+    let width = run.origin.as_ref().and_then(|of| of.resolution_ns);
+    match width.is_some_and(|width| width > 0 && width % US == 0) {
+        true if limit % US < US - 1 => limit - limit % US + US - 1,
+        _ => limit + 1,
+    }
+}
+
+/// Samples of an imported run that its file counted above all of its rows. They are kept as the maximum.
+pub(crate) fn beyond_rows(run: &RunRecord) -> u64 {
+    let beyond = run.origin.as_ref().and(run.total.clamped);
+    beyond.unwrap_or(0)
 }
 
 /// Returns what `run` saw of a limit that it counted as `deadline`, or else not: `above` of `samples`

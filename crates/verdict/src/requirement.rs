@@ -102,7 +102,8 @@ fn seen(
     let histogram = histogram?;
     // How the samples above this time depend on each other was not followed; how those of the tail
     // do was.
-    let of = bursts::seen(run, None, above(histogram, limit), histogram.count());
+    let later = above(run, histogram, limit)?;
+    let of = bursts::seen(run, None, later, histogram.count());
     // Buckets are single nanoseconds up to here.
     Some((of, limit.get() < 2_048))
 }
@@ -116,8 +117,10 @@ fn obstacle<'a>(
         return Some("there is no run".to_owned());
     }
     let (mut invalid, mut all) = (0, 0);
-    for (run, _) in runs {
+    let mut open = 0;
+    for ((run, histogram), known) in runs.zip(found) {
         invalid += usize::from(run.is_invalid());
+        open += usize::from(known.is_none() && histogram.is_some());
         all += 1;
     }
     if invalid > 0 {
@@ -126,6 +129,15 @@ fn obstacle<'a>(
         } else {
             format!("{invalid} of {all} runs are invalid")
         });
+    }
+    if open > 0 {
+        let of_all = match all {
+            1 => String::new(),
+            _ => format!("{open} of {all}: "),
+        };
+        return Some(format!(
+            "{of_all}the file does not say whether the samples above all of its rows are later"
+        ));
     }
     let unknown = found.iter().filter(|known| known.is_none()).count();
     (unknown > 0).then(|| {

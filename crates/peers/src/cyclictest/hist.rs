@@ -146,6 +146,7 @@ pub(crate) fn read<R: BufRead>(
     if let (true, Some(last)) = (rows.whole, rows.last) {
         let width = last.saturating_add(1);
         imported.state(format!("histogram of {width} rows"));
+        imported.rows_end_ns = width.checked_mul(unit_ns).map(|end| end - 1);
     }
     Ok(imported)
 }

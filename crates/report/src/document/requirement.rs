@@ -33,7 +33,9 @@ pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times
         sentences.push(format!("Nothing can be claimed: {}", obstacle));
     }
     sentences.extend(bounds(result));
-    sentences.push(counts(result));
+    if result.samples > 0 {
+        sentences.push(counts(result));
+    }
     sentences.extend(to_decide(result));
     sentences.extend(worth(result));
     sentences.extend(further_runs(result));
@@ -47,14 +49,18 @@ fn bounds(result: &RequirementResult) -> Option<String> {
         Some(RequirementBasis::Runs) => result.runs_over_at_most.unwrap_or(most),
         _ => most,
     };
-    let found = match (result.ruling, least > 0.0) {
-        (RequirementRuling::Fail, true) => format!("At least {}", at_least(least)),
+    // Two bounds, and no interval: each is wrong with all of the probability that is left.
+    let (found, each) = match (result.ruling, least > 0.0) {
+        (RequirementRuling::Fail, true) => (format!("At least {}", at_least(least)), ""),
         (RequirementRuling::Fail, false) => return None,
-        (_, true) => format!("Between {} and {}", at_least(least), at_most(most)),
-        (_, false) => format!("At most {}", at_most(most)),
+        (_, true) => {
+            let both = format!("At least {} and at most {}", at_least(least), at_most(most));
+            (both, "each with ")
+        }
+        (_, false) => (format!("At most {}", at_most(most)), ""),
     };
     Some(format!(
-        "{found} of samples are later ({} confidence); {} may be",
+        "{found} of samples are later ({each}{} confidence); {} may be",
         percent(result.confidence),
         tiny(result.share_allowed)
     ))

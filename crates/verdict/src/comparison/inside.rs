@@ -5,11 +5,10 @@
 //! would take away, and the second level of the hierarchical interval.
 
 use punctual_model::IntervalLevel;
-use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{Outcome, Scale};
 use punctual_stats::{LatencyHistogram, Moments, RandomSource, float};
 
-use super::{GroupInput, Metric};
+use super::{GroupInput, Metric, RunInput};
 use crate::bursts::above;
 
 /// Values that a run might have had, of each run.
@@ -34,9 +33,7 @@ impl Redrawn {
                     let runs = group.runs.iter();
                     let with = runs.filter_map(|run| Some((run, run.value(metric)?)));
                     with.map(|(run, value)| match level {
-                        IntervalLevel::Samples => {
-                            from_blocks(metric, run.blocks.as_ref()?, &mut source)
-                        }
+                        IntervalLevel::Samples => from_blocks(metric, run, &mut source),
                         IntervalLevel::Intervals => {
                             let deviation = metric.variance_inside(&run.record)?.sqrt();
                             let one = |_| value * (deviation * source.normal()).exp();
@@ -56,18 +53,15 @@ impl Redrawn {
 
 /// The largest and the smallest sample cannot be drawn again, and misses and results are not in the
 /// samples.
-fn from_blocks(
-    metric: &Metric,
-    blocks: &SampleBlocks,
-    source: &mut RandomSource,
-) -> Option<Vec<f64>> {
+fn from_blocks(metric: &Metric, run: &RunInput, source: &mut RandomSource) -> Option<Vec<f64>> {
     let figure = |all: &LatencyHistogram, moments: &Moments| match metric {
         Metric::Quantile(q) => all.quantile(*q).map(float),
         Metric::Mean => moments.mean(),
         Metric::Stddev => moments.std_dev(),
-        Metric::Above(limit) => Some(float(above(all, *limit)) / float(all.count())),
+        Metric::Above(limit) => Some(float(above(&run.record, all, *limit)?) / float(all.count())),
         _ => None,
     };
+    let blocks = run.blocks.as_ref()?;
     let drawn = blocks.redraw(figure, REDRAWN, source);
     (drawn.len() == REDRAWN).then_some(drawn)
 }

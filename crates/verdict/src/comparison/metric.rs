@@ -11,7 +11,7 @@ use punctual_model::{Better, Figure, Nanos, Ordered as _, RunRecord};
 use punctual_stats::text::{percent, quantile};
 use punctual_stats::{LatencyHistogram, float};
 
-use crate::bursts::above;
+use crate::bursts::{above, beyond_rows};
 use crate::number::compact;
 
 /// A figure of a run.
@@ -45,7 +45,7 @@ pub enum Metric {
 #[non_exhaustive]
 pub enum ParseMetricError {
     /// A quantile that is none.
-    #[error("`{part}` is not a percentile between p0 and p100, such as `p99.9`")]
+    #[error("`{part}` is no percentile: those lie above p0 and below p100, such as `p99.9`")]
     Quantile {
         /// The rejected part.
         part: String,
@@ -98,9 +98,14 @@ impl Metric {
         let histogram = histogram.filter(|histogram| histogram.count() > 0)?;
         let samples = float(histogram.count());
         match self {
-            // As in a record: fewer than one sample beyond it is no quantile.
-            Self::Quantile(q) if samples * (1.0 - q) >= 1.0 => histogram.quantile(*q).map(float),
-            Self::Above(limit) => Some(float(above(histogram, *limit)) / samples),
+            // As in a record: fewer than one sample beyond it is no quantile, and what a file does not say of the samples
+            // above its rows neither.
+            Self::Quantile(q) if samples * (1.0 - q) >= 1.0_f64.max(float(beyond_rows(run))) => {
+                // The end of a bucket, which may lie above all samples.
+                let most = run.total.max_ns.unwrap_or(u64::MAX);
+                histogram.quantile(*q).map(|value| float(value.min(most)))
+            }
+            Self::Above(limit) => Some(float(above(run, histogram, *limit)?) / samples),
             _ => None,
         }
     }
