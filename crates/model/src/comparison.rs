@@ -260,7 +260,7 @@ pub enum WithheldReason {
     Resolution,
     /// A group has nothing but zeros: there is a bound of it, but no size of a change.
     Zeros,
-    /// No run of a group counted the misses of this deadline.
+    /// No run of a group has the figure, or counted the misses of this deadline.
     Uncounted,
     /// All runs are of one commit, kernel or day, and a change is looked for between two.
     OnePlace,

@@ -87,7 +87,7 @@ pub const fn obstacle(reason: WithheldReason) -> &'static str {
         WithheldReason::Spread => "unequal spread",
         WithheldReason::Resolution => "below the resolution",
         WithheldReason::Zeros => "a group with only zeros",
-        WithheldReason::Uncounted => "not counted",
+        WithheldReason::Uncounted => "not in all groups",
         WithheldReason::OnePlace => "nothing to compare with",
     }
 }

@@ -7,7 +7,7 @@ use punctual_model::{Extrapolation, TailEstimate, TailMethod};
 use punctual_stats::float;
 
 use super::guest::HEADING;
-use super::named::capital;
+use super::named::{capital, counted};
 use super::parts::{Block, Document, Table};
 use super::verdicts::p_value;
 use crate::number::{clean, digits, percent, span};
@@ -20,9 +20,9 @@ impl Document {
             format!(", the largest {} {unit}", digits(float(ns) / 1e3))
         });
         let run = format!(
-            "{}, {} samples in {}{}{largest}",
+            "{}, {} in {}{}{largest}",
             of.run,
-            of.samples,
+            counted(of.samples, "sample"),
             span(of.duration_ns),
             if of.by_interval {
                 " by their interval"

@@ -43,7 +43,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, fleet: &Machines) {
         blocks.push(Block::items(items));
     }
     blocks.push(Block::Text(format!(
-        "Method: each run counts once, and machines are compared with those of the same hardware and kernel that were measured in the same way. A machine is an outlier if it is farther from the others than a normal distribution allows (Rosner's test). Probability of any wrong outlier on this page, if machines are normally distributed: at most {} (shared by {} of groups). Deviations between machines and between runs are those of a one-way random model, without outliers.",
+        "Method: each run counts once, and machines are compared with those of the same hardware and kernel that were measured in the same way. A machine is an outlier if it is farther from the others than a normal distribution allows (Rosner's test). Probability of any wrong outlier on this page, if machines are normally distributed: about {} (shared by {} of groups). Deviations between machines and between runs are those of a one-way random model, without outliers.",
         percent(fleet.method.level),
         counted(fleet.method.tests, "figure"),
     )));

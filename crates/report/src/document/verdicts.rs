@@ -22,6 +22,18 @@ pub(crate) const NO_TEST: &str = "a test takes two runs on each side";
 pub(crate) const NO_VALUE: &str = "no run of the group has the figure";
 pub(crate) const NO_RATIO: &str = "there is no ratio to 0";
 
+/// Why there is no interval of what rests on these groups.
+fn no_interval(of: &[&GroupFigure]) -> &'static str {
+    let varies = of
+        .iter()
+        .any(|side| side.deviation.is_none_or(|deviation| deviation > 0.0));
+    match (of.iter().all(|side| side.runs >= 2), varies) {
+        (false, _) => NO_INTERVAL,
+        (true, false) => "no interval where runs do not vary",
+        (true, true) => "no interval follows from these figures",
+    }
+}
+
 /// A heading must not take the room of the table.
 const HEADING: usize = 14;
 
@@ -171,7 +183,7 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
                     _ => NO_VALUE,
                 },
             ),
-            missing.or(low, NO_INTERVAL),
+            missing.or(low, no_interval(&[&result.baseline, &result.candidate])),
             high.unwrap_or_default(),
             missing.or(result.adjusted_p.map(p_value), NO_TEST),
             verdict(result, comparison),
@@ -373,9 +385,9 @@ pub(super) fn groups(comparison: &Comparison) -> Table {
                     name(result, times),
                     side.group.clone(),
                     missing.or(side.estimate.map(|x| digits(x / scale)), NO_VALUE),
-                    missing.or(low, NO_INTERVAL),
+                    missing.or(low, no_interval(&[side])),
                     high.unwrap_or_default(),
-                    missing.or(deviation, NO_INTERVAL),
+                    missing.or(deviation, no_interval(&[side])),
                     side.runs.to_string(),
                     apart.unwrap_or_default(),
                     from.to_owned(),

@@ -160,7 +160,7 @@ pub struct TailChecks {
 pub enum TailRefusal {
     /// Too few samples.
     #[error(
-        "{samples} samples are too few: {needed} are needed for {FEWEST} blocks of {SHORTEST_BLOCK}"
+        "too few samples ({samples}): {needed} are needed for {FEWEST} blocks of {SHORTEST_BLOCK}"
     )]
     TooFew {
         /// What there is.

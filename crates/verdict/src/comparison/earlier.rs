@@ -225,8 +225,9 @@ fn remarks(past: &History, results: &[ComparedFigure]) -> Vec<Finding> {
         remarks.push(Finding::observed(
             "earlier",
             format!(
-                "{runs} earlier runs say how much runs vary: {}. The verdicts hold if the runs that are compared vary as those did, and if \
-                 nothing else changed since",
+                "{runs} earlier runs say how much runs vary: {}. The verdicts hold if runs are about normal on a logarithmic scale, if those \
+                 that are compared vary as the earlier ones did, and if nothing else changed since. \
+                 Where one run in ten is far slower, twice as many are wrong as the table says",
                 said.join(", ")
             ),
         ));

@@ -53,11 +53,8 @@ fn withheld(reason: WithheldReason, detail: String) -> Option<Withheld> {
     Some(Withheld { reason, detail })
 }
 
-/// Misses that were not counted are no misses to compare, however many more runs there are.
+/// What no run of a group has is nothing to compare, however many more runs there are.
 fn uncounted(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
-    let Metric::Misses(limit) = metric else {
-        return None;
-    };
     let without = |group: &&GroupInput| {
         let mut runs = group.runs.iter();
         !group.runs.is_empty() && runs.all(|run| run.value(metric).is_none())
@@ -73,14 +70,18 @@ fn uncounted(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
         [one] => format!(" of {one}"),
         _ => String::new(),
     };
-    withheld(
-        WithheldReason::Uncounted,
-        format!(
+    let detail = match metric {
+        Metric::Misses(limit) => format!(
             "no run{of} counted misses of {}: measure with --deadline {}",
             span(*limit),
             metric.to_string().trim_start_matches("misses:")
         ),
-    )
+        _ => format!(
+            "no run{of} has {metric}: it takes more samples than they have, or their files do not \
+             state it"
+        ),
+    };
+    withheld(WithheldReason::Uncounted, detail)
 }
 
 /// How a figure depends on the number of samples.

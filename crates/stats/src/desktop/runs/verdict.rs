@@ -454,15 +454,11 @@ impl Analysis {
         match self.data.scale {
             Scale::Log => {
                 let ratio = interval.map(|(low, high)| (low.exp(), high.exp()));
-                let difference = bootstrap::studentised(
-                    &self.data.layout,
-                    |a, b| bootstrap::Smooth {
-                        value: b.exp() - a.exp(),
-                        by_a: -a.exp(),
-                        by_b: b.exp(),
-                    },
-                    options,
-                );
+                let difference = ratio.zip(self.baseline(options)).map(|(r, a)| {
+                    let ends = |share: f64| (a.0 * (share - 1.0), a.1 * (share - 1.0));
+                    let (low, high) = (ends(r.0), ends(r.1));
+                    (low.0.min(low.1), high.0.max(high.1))
+                });
                 (
                     Some(effect(estimate.exp(), ratio)),
                     Some(effect(b.exp() - a.exp(), difference)),
@@ -473,6 +469,19 @@ impl Analysis {
                 Some(effect(estimate, interval)),
             ),
         }
+    }
+}
+
+impl Analysis {
+    /// The interval of the baseline that the ratio is of. With it every ratio of its interval is a difference: the two
+    /// intervals include "no effect" together or not at all.
+    fn baseline(&self, options: &Options) -> Option<(f64, f64)> {
+        let values: Vec<f64> = match &self.data.layout {
+            Layout::Groups(a, _) => a.clone(),
+            Layout::Pairs(pairs) => pairs.iter().map(|(a, _)| *a).collect(),
+        };
+        let of = side(&values, self.data.scale, options.confidence);
+        of.interval.map(|interval| (interval.low, interval.high))
     }
 }
 

@@ -67,12 +67,23 @@ fn one_of_many(
     Some(Finding::observed(
         "one-of-many",
         format!(
-            "this is one of the {} pairs of the table. The p-value of {alone:.4} holds if these two \
-             were chosen before the figures were seen; picked out afterwards, it is {among:.2} \
-             (Holm over all pairs)",
-            pairs.len()
+            "this is one of the {} pairs of the table. The p-value of {} holds if these two were \
+             chosen before the figures were seen; picked out afterwards, it is {} (Holm over all \
+             pairs)",
+            pairs.len(),
+            above_zero(alone, 4),
+            above_zero(among, 2)
         ),
     ))
+}
+
+/// A p-value with so many digits, which is never shown as 0.
+fn above_zero(p: f64, digits: usize) -> String {
+    let least = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+    match p < least {
+        true => format!("less than {least:.digits$}"),
+        false => format!("{p:.digits$}"),
+    }
 }
 
 /// Whether lines that vary more rest on more runs, as where runs were added because they varied.

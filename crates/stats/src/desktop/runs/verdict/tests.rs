@@ -370,3 +370,40 @@ fn on_the_linear_scale_the_ratio_is_of_the_pairs_too() {
     let ends = difference.interval.unwrap();
     assert!(ends.low <= 2.0 && 2.0 <= ends.high, "{ends:?}");
 }
+
+/// Two levels, which is where a bootstrap of few runs is too narrow.
+fn bimodal(samples: &mut Samples, n: usize, center: f64) -> Vec<f64> {
+    let level = |u: f64| if u < 0.3 { 1.4 } else { 1.0 };
+    (0..n)
+        .map(|_| level(samples.uniform()) * samples.lognormal(center.ln(), 0.03))
+        .collect()
+}
+
+#[test]
+fn the_interval_of_the_difference_agrees_with_that_of_the_ratio_and_covers() {
+    let mut samples = Samples::new(19);
+    // The geometric mean of the two levels.
+    let mean = |center: f64| center * 1.4_f64.powf(0.3) * 0.03_f64.powi(2).exp().sqrt();
+    for (factor, sizes) in [(1.0, (5, 15)), (1.5, (8, 8)), (1.0, (6, 6))] {
+        let mut missed = 0;
+        for _ in 0..200 {
+            let a = bimodal(&mut samples, sizes.0, 50.0);
+            let b = bimodal(&mut samples, sizes.1, 50.0 * factor);
+            let outcome = ask(&a, &b);
+            let ratio = outcome.ratio.unwrap().interval.unwrap();
+            let difference = outcome.difference.unwrap();
+            let ends = difference.interval.unwrap();
+            let includes = |low: f64, high: f64, none: f64| low <= none && none <= high;
+            assert_eq!(
+                includes(ends.low, ends.high, 0.0),
+                includes(ratio.low, ratio.high, 1.0),
+                "{ratio:?} {ends:?}"
+            );
+            assert!(includes(ends.low, ends.high, difference.estimate));
+            let true_difference = mean(50.0) * (factor - 1.0);
+            missed += u32::from(!includes(ends.low, ends.high, true_difference));
+        }
+        // 5 % of 200, and 2.6 of their deviations.
+        assert!(missed <= 18, "{factor} {sizes:?}: {missed}");
+    }
+}
