@@ -56,6 +56,8 @@ pub(crate) enum Manner {
     Refuses,
     /// Takes it unless it is empty.
     RefusesEmpty,
+    /// Says no as long as another setting has a value.
+    RefusesWhile(&'static str, &'static str),
     /// Makes an even number of it.
     RoundsDown,
     /// Says yes, and does nothing.
@@ -168,12 +170,17 @@ impl Access for Arc<Fake> {
         if matches!(target, Target::Directory { .. }) && value == "absent" {
             all.retain(|file, _| !file.starts_with(&format!("{path}/")));
         }
+        let reads = |all: &BTreeMap<String, (String, Manner)>, path: &str, value: &str| {
+            all.get(path).is_some_and(|(now, _)| now == value)
+        };
+        let refused = matches!(all.get(&path), Some((_, Manner::RefusesWhile(other, value))) if reads(&all, other, value));
         let Some((now, manner)) = all.get_mut(&path) else {
             return Err(fault(Fault::Gone));
         };
         match *manner {
             Manner::Takes => *now = value.to_owned(),
-            Manner::Refuses => return Err(fault(Fault::Refused)),
+            Manner::RefusesWhile(..) if !refused => *now = value.to_owned(),
+            Manner::RefusesWhile(..) | Manner::Refuses => return Err(fault(Fault::Refused)),
             Manner::RefusesEmpty if value.trim().is_empty() => {
                 return Err(fault(Fault::Refused));
             }

@@ -8,7 +8,8 @@
 //!
 //! The kernel changes some settings because of others, on the way back too. Whether such a setting is
 //! somebody else's wish is therefore judged before the first write, and noted; those that are not are
-//! put back last. In the end everything that was taken back is read once more.
+//! put back last. What was refused is tried once more after that: some old values the kernel takes only
+//! when another setting is back. In the end everything that was taken back is read once more.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -95,6 +96,7 @@ pub fn revert(
         };
         dealt.push((seq, undone));
     }
+    try_again(journal, &mut moved, &mut dealt, access, online);
     settle(journal, &moved, &mut dealt, access, online);
     let mut steps: Vec<StepReport> = dealt
         .into_iter()
@@ -214,6 +216,44 @@ fn still_back(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeS
                 .is_ok_and(|now| agree(&entry.target, entry.codec, &now, &entry.old, online))
     });
     back.map(|(seq, _)| seq).into_set()
+}
+
+/// Tries once more what the kernel refused: it may take the old value only now that another setting is
+/// back, or have brought it with that one. A disk's queue is as deep as it was once its scheduler is back.
+fn try_again(
+    journal: &mut Journal,
+    moved: &mut BTreeSet<usize>,
+    dealt: &mut [(usize, Undone)],
+    access: &dyn Access,
+    online: &CpuSet,
+) {
+    let target = |seq: usize| Some(&journal.entries().get(seq)?.0.target);
+    let refused =
+        |undone: &Undone| matches!(undone, Undone::Refused { .. } | Undone::NotRestored { .. });
+    let again = dealt.iter().filter(|(_, undone)| refused(undone));
+    let again = again.filter_map(|(seq, _)| {
+        let same = || {
+            let all = dealt.iter();
+            all.filter(|(other, _)| target(*other) == target(*seq))
+        };
+        // Of several steps the first has the value that it was before.
+        let (first, _) = same().min_by_key(|(other, _)| *other)?;
+        let theirs = same().any(|(_, undone)| matches!(undone, Undone::Conflict { .. }));
+        (!theirs).then_some((*seq, *first))
+    });
+    for (seq, first) in again.collect::<Vec<_>>() {
+        let Some((entry, _)) = journal.entries().get(first).cloned() else {
+            continue;
+        };
+        let undone = undo(&entry, &Due::Always, access, online);
+        note(journal, seq, &undone);
+        if undone.is_fine() {
+            moved.insert(seq);
+        }
+        if let Some((_, said)) = dealt.iter_mut().find(|(other, _)| *other == seq) {
+            *said = undone;
+        }
+    }
 }
 
 /// Reads everything once more that was taken back, and puts back what the kernel has moved meanwhile.

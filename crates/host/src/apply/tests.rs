@@ -546,3 +546,24 @@ fn a_group_that_was_made_goes_with_its_processes_before_its_cpus_are_emptied() {
     journal.close().unwrap();
     bench.begin(&plan);
 }
+
+#[test]
+fn a_value_that_is_refused_until_another_setting_is_back_is_put_back() {
+    // Without a scheduler (0) no depth is taken but 32; a scheduler (1) brings a depth of 256.
+    for depth in ["256", "200"] {
+        let bench = Bench::new(&[
+            ("scheduler", "1", Manner::Takes),
+            ("depth", depth, Manner::Takes),
+        ]);
+        bench.fake.moves(["scheduler", "1"], ["depth", "256"]);
+        let before = bench.fake.dump();
+        let plan = plan(&[("scheduler", "1", "0"), ("depth", depth, "32")]);
+        let (mut journal, _) = bench.apply(&plan);
+        bench
+            .fake
+            .manner("depth", Manner::RefusesWhile("scheduler", "0"));
+        let reverted = bench.revert(&mut journal);
+        assert!(reverted.complete && !reverted.again, "{reverted:?}");
+        assert_eq!(bench.fake.dump(), before);
+    }
+}
