@@ -93,6 +93,8 @@ pub struct Journal {
     complete: bool,
     reverting: bool,
     damaged_lines: Vec<usize>,
+    /// Settings whose lines were cut off.
+    cut_off: usize,
     torn: bool,
     remarks: Vec<String>,
 }
@@ -154,13 +156,18 @@ impl Journal {
     /// # Errors
     ///
     /// Fails where it cannot be written. Then nothing is there, and nothing may be changed.
-    pub fn begin(dirs: Vec<PrivateDir>, header: Header, plan: &Plan) -> Result<Self, JournalError> {
+    pub fn begin(
+        dirs: Vec<PrivateDir>,
+        mut header: Header,
+        plan: &Plan,
+    ) -> Result<Self, JournalError> {
         let guards = plan.guards.iter().map(Entry::of_guard);
         let steps = plan.steps.iter().map(Entry::of_step);
         let entries: Vec<(Entry, Progress)> = guards
             .chain(steps)
             .map(|entry| (entry, Progress::default()))
             .collect();
+        header.settings = Some(entries.len());
         let mut bytes = Vec::new();
         Record::Session(header.clone()).write(&mut bytes);
         for (seq, (entry, _)) in entries.iter().enumerate() {
@@ -204,6 +211,7 @@ impl Journal {
             complete: false,
             reverting: false,
             damaged_lines: Vec::new(),
+            cut_off: 0,
             torn: false,
             remarks: Vec::new(),
         }
@@ -261,7 +269,23 @@ impl Journal {
         for record in lines.records {
             journal.replay(record);
         }
+        journal.look_for_a_cut();
         Ok(Found::Session(Box::new(journal)))
+    }
+
+    /// The lines of all settings are on disk before one is changed: where some are missing, the file was cut off
+    /// later, and what was noted of the others is lost too. Each of them may have been written.
+    fn look_for_a_cut(&mut self) {
+        let promised = self.header.settings.unwrap_or_default();
+        self.cut_off = promised
+            .min(MOST_SETTINGS)
+            .saturating_sub(self.entries.len());
+        if self.cut_off > 0 {
+            self.torn = false;
+            for (entry, progress) in &mut self.entries {
+                progress.begun |= entry.new.is_some();
+            }
+        }
     }
 
     fn replay(&mut self, record: Record) {
@@ -359,7 +383,7 @@ impl Journal {
                     + usize::from(progress.undone.is_some())
             };
             (
-                std::cmp::Reverse(journal.damaged_lines.len()),
+                std::cmp::Reverse(journal.damaged_lines.len() + journal.cut_off),
                 journal.entries.len(),
                 journal.entries.iter().map(done).sum::<usize>(),
                 usize::from(journal.complete) + usize::from(journal.keeper.is_some()),
@@ -392,7 +416,11 @@ impl Journal {
         let results: Vec<_> = self
             .copies
             .iter()
-            .map(|copy| copy.dir.rename(ACTIVE, LAST))
+            .map(|copy| match copy.file {
+                Some(_) => copy.dir.rename(ACTIVE, LAST),
+                // Nobody could read it as the last session's.
+                None => copy.dir.rename(ACTIVE, DAMAGED),
+            })
             .collect();
         Ok(results.into_iter().collect::<Result<(), _>>()?)
     }
@@ -422,9 +450,24 @@ impl Journal {
         self.complete
     }
 
-    /// Returns the numbers of the lines that could not be read.
-    pub fn damaged_lines(&self) -> &[usize] {
-        &self.damaged_lines
+    /// Whether something in it cannot be read or is missing, so that settings are unknown.
+    pub const fn is_damaged(&self) -> bool {
+        !self.damaged_lines.is_empty() || self.cut_off > 0
+    }
+
+    /// Says what in it cannot be read or is missing.
+    pub fn damage(&self) -> Vec<String> {
+        let line = |line| format!("line {line} of the journal is damaged: its setting is unknown");
+        let mut said: Vec<String> = self.damaged_lines.iter().map(line).collect();
+        if self.cut_off > 0 {
+            said.push(format!(
+                "the journal is damaged, its end is missing: {} of its {} settings are unknown, and a reboot \
+                 restores them",
+                self.cut_off,
+                self.cut_off + self.entries.len()
+            ));
+        }
+        said
     }
 
     /// Whether the last line was cut off: its writer was interrupted, before what it announced.

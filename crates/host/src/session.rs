@@ -217,6 +217,7 @@ impl Tuner {
             started_ticks: ticks_now(&self.sys),
             held: plan.held.clone(),
             state: Some(self.dir.clone()),
+            settings: None,
         };
         let places = [dir].into_iter().chain(record).collect();
         let journal = Journal::begin(places, header, &plan)?;
@@ -450,11 +451,6 @@ fn take_back(
     } = apply::revert(&mut journal, access, sys, &online);
     report.steps = steps;
     report.complete = complete;
-    for line in journal.damaged_lines() {
-        report.remarks.push(format!(
-            "line {line} of the journal is damaged: its setting is unknown"
-        ));
-    }
     if again {
         report
             .remarks
@@ -480,6 +476,7 @@ pub fn report(journal: &Journal, action: TuningAction) -> TuningReport {
                 .to_owned(),
         );
     }
+    remarks.extend(journal.damage());
     TuningReport {
         format: TUNING_FORMAT.to_owned(),
         action,

@@ -44,6 +44,7 @@ pub(crate) fn header(started_ticks: u64) -> Header {
         started_ticks,
         held: Vec::new(),
         state: None,
+        settings: None,
     }
 }
 

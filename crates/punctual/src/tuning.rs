@@ -458,7 +458,7 @@ pub(crate) fn host_facts(sys: &SysRoot) -> HostFacts {
 /// Reports what a journal says, without what nobody holds any more.
 pub(crate) fn status_of(sys: &SysRoot, journal: &Journal) -> TuningReport {
     let mut report = punctual_host::session::report(journal, TuningAction::Status);
-    report.complete = journal.is_complete();
+    report.complete = journal.is_complete() && !journal.is_reverting() && !journal.is_damaged();
     let holder = holder(sys, journal);
     if !report.held.is_empty() && !holder.is_there() {
         report.complete = false;

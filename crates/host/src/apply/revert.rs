@@ -118,7 +118,7 @@ pub fn revert(
     steps.extend(inherit::give_back(journal, access, sys, online));
     let fine = |step: &StepReport| step.undone.as_ref().is_some_and(Undone::is_fine);
     Reverted {
-        complete: journal.damaged_lines().is_empty() && steps.iter().all(fine),
+        complete: !journal.is_damaged() && steps.iter().all(fine),
         again,
         steps,
     }

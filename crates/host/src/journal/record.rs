@@ -31,6 +31,9 @@ pub struct Header {
     /// The directory of the journal, so that the machine-wide record leads to it.
     #[serde(default)]
     pub state: Option<PathBuf>,
+    /// How many settings follow, all of them on disk before the first is changed; none in journals of older programs.
+    #[serde(default)]
+    pub settings: Option<usize>,
 }
 
 /// A process that keeps watch over a session.

@@ -58,7 +58,8 @@ fn a_session_is_found_as_it_was_left() {
         .unwrap();
     journal.note(Record::Begin { seq: 1 }).unwrap();
     let found = session(&path);
-    assert_eq!(found.header(), &header(5));
+    assert_eq!(found.header(), journal.header());
+    assert_eq!(found.header().settings, Some(2));
     assert_eq!(found.entries(), journal.entries());
     assert_eq!(found.keeper().unwrap().pid, 7);
     assert!(!found.is_complete() && !found.is_torn());
@@ -87,7 +88,7 @@ fn a_torn_last_line_is_as_if_it_had_not_been_written() {
         // What is appended then is a line of its own.
         found.note(Record::Complete).unwrap();
         let again = session(&path);
-        assert!(again.is_complete() && again.damaged_lines().is_empty());
+        assert!(again.is_complete() && !again.is_damaged());
     }
 }
 
@@ -115,10 +116,45 @@ fn damage_in_the_middle_is_counted_and_the_rest_is_read() {
     let damaged = format!("{}\n{{\"rec\n{}\n", lines[0], lines[2]);
     fs::write(path.join(ACTIVE), damaged).unwrap();
     let found = session(&path);
-    assert_eq!(found.damaged_lines(), [2]);
+    assert_eq!(found.damage().len(), 1, "{:?}", found.damage());
+    assert!(found.damage()[0].starts_with("line 2 "));
     assert_eq!(found.entries().len(), 2);
     assert_eq!(found.report().len(), 1);
     assert_eq!(found.entries()[1].0.knob, "b");
+}
+
+#[test]
+fn settings_whose_lines_are_cut_off_are_damage_and_the_others_are_taken_back() {
+    let (_dir, path) = place();
+    let mut journal = Journal::begin(vec![private(&path)], header(5), &plan()).unwrap();
+    let settings = fs::read(path.join(ACTIVE)).unwrap();
+    journal.note(Record::Begin { seq: 0 }).unwrap();
+    let first: usize = settings
+        .split_inclusive(|b| *b == b'\n')
+        .take(2)
+        .map(<[u8]>::len)
+        .sum();
+    for cut in [first, first + 9, settings.len() - 1] {
+        fs::write(path.join(ACTIVE), &settings[..cut]).unwrap();
+        let found = session(&path);
+        assert!(found.is_damaged() && !found.is_torn(), "{cut}");
+        assert!(
+            found.damage()[0].contains("1 of its 2 settings"),
+            "{:?}",
+            found.damage()
+        );
+        assert!(found.entries()[0].1.begun, "it may have been written");
+    }
+    fs::write(path.join(ACTIVE), &settings).unwrap();
+    assert!(!session(&path).is_damaged());
+    // A journal of an older program does not say how many there are.
+    let old = String::from_utf8(settings)
+        .unwrap()
+        .replace(",\"settings\":2", "");
+    fs::write(path.join(ACTIVE), old).unwrap();
+    let found = session(&path);
+    assert_eq!(found.header().settings, None);
+    assert!(!found.is_damaged());
 }
 
 #[test]
@@ -182,7 +218,7 @@ fn either_copy_undoes_the_session_and_the_one_that_knows_more_counts() {
     let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
     fs::write(path.join(ACTIVE), text.replacen("\"seq\":0", "\"se", 1)).unwrap();
     let mut joined = Box::new(session(&path)).joined(session(&second));
-    assert!(joined.damaged_lines().is_empty());
+    assert!(!joined.is_damaged());
     joined.note(Record::Complete).unwrap();
     for place in [&path, &second] {
         assert!(session(place).is_complete());

@@ -12,7 +12,7 @@
 //! | the record | the journal here | what counts |
 //! |---|---|---|
 //! | is of this boot | is of the same session | whichever knows more; what is noted goes to both |
-//! | is of this boot | gone, damaged, or none | the record, with the journal in the directory that it names |
+//! | is of this boot | gone, damaged, no file, or none | the record, with the journal in the directory that it names |
 //! | is of this boot | another session of this boot | the session that began later: undoing goes backwards |
 //! | gone, or of another boot | | the journal here; if it is damaged, nothing is known: an error |
 //! | cannot be read | of this boot | the journal here, with a remark |
@@ -97,9 +97,15 @@ impl Tuner {
             }
             Ok(Found::Session(own)) if self.is_later(&own, &record) => Ok(session(*own)),
             Ok(_) => Ok(session(self.with_its_journal(record))),
-            Err(err @ JournalError::Damaged { .. }) if self.is_ours(&record) => {
+            // Damaged, or no file at all, such as a directory or a link that leads elsewhere.
+            Err(err @ (JournalError::Damaged { .. } | JournalError::State(_)))
+                if self.is_ours(&record) =>
+            {
                 let mut record = record;
-                record.remark(format!("{err}: the machine-wide record is used instead"));
+                record.remark(format!(
+                    "{}: the machine-wide record is used instead",
+                    whole(&err)
+                ));
                 if let Some(dir) = PrivateDir::open(&self.dir)? {
                     record.join_damaged(dir);
                 }

@@ -370,6 +370,68 @@ fn a_damaged_journal_is_no_loss_where_the_record_is_whole() {
 }
 
 #[test]
+fn what_is_no_file_in_the_place_of_the_journal_is_no_loss_where_the_record_is_whole() {
+    type Spoil = fn(&Path);
+    let spoils: [Spoil; 2] = [
+        |journal| std::os::unix::fs::symlink("/etc/passwd", journal).unwrap(),
+        |journal| fs::create_dir(journal).unwrap(),
+    ];
+    for spoil in spoils {
+        let bench = Bench::new();
+        bench.apply().keep();
+        // One of an earlier session is there already.
+        fs::write(bench.journal().with_extension("last"), "").unwrap();
+        fs::remove_file(bench.journal()).unwrap();
+        spoil(&bench.journal());
+        let journal = changes(&bench.tuner);
+        assert!(
+            journal.remarks()[0].contains("record is used instead"),
+            "{:?}",
+            journal.remarks()
+        );
+        let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+        assert!(report.complete && bench.is_back(), "{report:#?}");
+        assert!(fs::symlink_metadata(bench.journal().with_extension("damaged")).is_ok());
+        assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+        bench.begin().unwrap();
+    }
+}
+
+#[test]
+fn a_journal_that_is_cut_off_among_its_settings_hides_nothing() {
+    for both in [false, true] {
+        let bench = Bench::new();
+        bench.apply().keep();
+        let text = fs::read_to_string(bench.journal()).unwrap();
+        let second = text
+            .match_indices("{\"record\":\"setting\"")
+            .nth(1)
+            .unwrap();
+        let cut = &text[..second.0 + 30];
+        fs::write(bench.journal(), cut).unwrap();
+        if both {
+            fs::write(bench.record().join("journal"), cut).unwrap();
+        } else {
+            fs::remove_dir_all(bench.record()).unwrap();
+        }
+        assert!(changes(&bench.tuner).is_damaged());
+        bench.begin().unwrap_err();
+        let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+        assert!(!report.complete, "{report:#?}");
+        assert!(
+            report.remarks.iter().any(|r| r.contains("is missing")),
+            "{report:#?}"
+        );
+        let back = [bench.value("swappiness"), bench.value("stat_interval")];
+        assert!(
+            back == ["60", "120"] || back == ["10", "1"],
+            "the one that is known: {back:?}"
+        );
+        assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+    }
+}
+
+#[test]
 fn a_record_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
     let bench = Bench::new();
     bench.apply().keep();

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::session::{self, Left};
-use punctual_model::{KNOB_LIST_FORMAT, KnobList, Nanos, Plan, TuningAction, TuningReport};
+use punctual_model::{
+    KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, TuningAction, TuningReport,
+};
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
 
@@ -165,6 +167,7 @@ fn taken_back(report: &TuningReport, otherwise: Exit) -> Exit {
 
 fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
     let tuner = place.tuner()?;
+    let mut exit = Exit::Fine;
     let mut report = match tuner.left()? {
         Left::Nothing => TuningReport::remark(TuningAction::Status, "nothing is changed"),
         Left::OtherBoot(journal) => {
@@ -179,6 +182,12 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
         }
         Left::Changes(journal) => {
             let mut report = tuning::status_of(&place.sys, &journal);
+            let until = |session: &Option<KeptSession>| session.as_ref()?.until.clone();
+            if journal.is_damaged() {
+                exit = Exit::NotRestored;
+            } else if until(&report.session) != journal.session().until {
+                exit = Exit::Failed;
+            }
             report.remarks.push(tuning::said_of(&journal));
             let deviations = tuner.deviations(&journal);
             // Whoever verifies a machine asks this, and not the remarks.
@@ -194,7 +203,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
         report.remarks.extend(tuner.last_faults()?);
     }
     show(&report, json, Document::of_tuning)?;
-    Ok(Exit::Fine)
+    Ok(exit)
 }
 
 fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {

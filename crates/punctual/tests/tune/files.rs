@@ -192,6 +192,31 @@ fn a_journal_that_a_crash_cut_off_undoes_what_it_has() {
 }
 
 #[test]
+fn a_journal_that_is_cut_off_among_its_settings_is_said_to_be_damaged() {
+    let tree = Tree::new();
+    tree.tune("apply --set vm.swappiness=10 --set vm.stat_interval=7")
+        .fine();
+    tree.lose_record();
+    let journal = tree.state().join("journal");
+    let text = fs::read_to_string(&journal).unwrap();
+    let second = text
+        .match_indices("{\"record\":\"setting\"")
+        .nth(1)
+        .unwrap()
+        .0;
+    fs::write(&journal, &text[..second + 20]).unwrap();
+    let status = tree.tune("status");
+    assert_eq!(status.code(), 4, "{status:?}");
+    assert!(
+        status.stdout.contains("the journal is damaged"),
+        "{status:?}"
+    );
+    let reverted = tree.tune("revert");
+    assert_eq!(reverted.code(), 4, "{reverted:?}");
+    assert!(reverted.stdout.starts_with("NOT RESTORED"), "{reverted:?}");
+    assert!(reverted.stdout.contains("1 of its 2"), "{reverted:?}");
+}
+
 fn damage_in_a_journal_is_told_and_the_rest_is_taken_back() {
     let tree = Tree::new();
     tree.tune("apply --set vm.swappiness=10 --set vm.stat_interval=7")
