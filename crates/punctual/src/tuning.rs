@@ -460,7 +460,18 @@ pub(crate) fn status_of(sys: &SysRoot, journal: &Journal) -> TuningReport {
     let mut report = punctual_host::session::report(journal, TuningAction::Status);
     report.complete = journal.is_complete() && !journal.is_reverting() && !journal.is_damaged();
     let holder = holder(sys, journal);
-    if !report.held.is_empty() && !holder.is_there() {
+    let nobody = !holder.is_there();
+    if let Some(session) = report.session.as_mut().filter(|_| nobody)
+        && let Some(until) = session.until.take()
+    {
+        report.complete = false;
+        report.remarks.push(format!(
+            "nobody reverts this at {until}: process {}, which would have, has ended; `punctual tune revert` \
+             does it",
+            holder.pid
+        ));
+    }
+    if !report.held.is_empty() && nobody {
         report.complete = false;
         for held in std::mem::take(&mut report.held) {
             report.remarks.push(format!(

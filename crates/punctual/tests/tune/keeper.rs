@@ -147,6 +147,35 @@ fn a_revert_in_time_lets_the_keeper_go() {
 }
 
 #[test]
+fn a_time_limit_that_nobody_keeps_any_more_is_no_longer_promised() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    tree.tune(&format!("apply {SET} --for 3h")).fine();
+    let text = std::fs::read_to_string(tree.state().join("journal")).unwrap();
+    let line = text.lines().find(|line| line.contains("\"keeper\""));
+    let record: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
+    machine::signal("KILL", &record["pid"].to_string());
+    assert!(wait_until(|| keepers(&tree) == 0));
+    let status = tree.tune("status");
+    assert_eq!(status.code(), 1, "{status:?}");
+    let said = status
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        said.starts_with("Tuned in part") && !said.contains(", until"),
+        "{status:?}"
+    );
+    assert!(said.contains("nobody reverts this at 2"), "{status:?}");
+    let json = tree.tune("status --json").json();
+    assert_eq!(json["complete"], false);
+    assert!(json["session"]["until"].is_null());
+    tree.tune("revert").fine();
+    assert_eq!(tree.dump(), before);
+}
+
+#[test]
 fn a_keeper_with_a_time_limit_reverts_when_it_is_asked_to_end() {
     let tree = Tree::new();
     let before = tree.dump();
