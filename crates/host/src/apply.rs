@@ -6,7 +6,7 @@
 mod inherit;
 mod revert;
 
-use punctual_model::{Codec, CpuSet, PlanStep, StepOutcome, Target};
+use punctual_model::{Codec, CpuSet, PlanStep, StepOutcome, Target, Undone};
 
 use crate::journal::{Entry, Journal, JournalError, Progress, Record, agree};
 use crate::knob::{Access, AccessError, Fault};
@@ -237,6 +237,8 @@ pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet
     let applied = journal
         .entries()
         .iter()
+        // What a revert has taken back already is nobody else's doing.
+        .filter(|(_, progress)| !progress.undone.as_ref().is_some_and(Undone::is_fine))
         .filter_map(|(entry, progress)| Some((entry, given(entry, progress)?)));
     // The last step of a setting that has several is the one that counts.
     let mut last: Vec<(&Entry, String)> = Vec::new();
@@ -246,7 +248,9 @@ pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet
     }
     let differing = last.into_iter().filter_map(|(entry, given)| {
         let now = value(access, &entry.target, entry.codec).ok()?;
-        let same = agree(&entry.target, entry.codec, &now, &given, online);
+        // One that was killed may not have said so.
+        let same = |value: &str| agree(&entry.target, entry.codec, &now, value, online);
+        let same = same(&given) || journal.is_reverting() && same(&entry.old);
         let name = entry.full_name();
         (!same).then(|| format!("{name} reads {now} now, not {given}: another program set it"))
     });

@@ -522,7 +522,9 @@ pub(crate) fn said_of(journal: &Journal) -> String {
     let scoped = session.purpose != "apply";
     let gone = scoped && !is_alive(session.pid, None);
     let torn = !journal.is_complete() && !is_alive(session.pid, None);
-    let how = if gone || torn {
+    let how = if journal.is_reverting() {
+        "is taken back in part: `punctual tune revert` takes back the rest"
+    } else if gone || torn {
         "was interrupted before its changes were reverted: `punctual tune revert` undoes them"
     } else if scoped {
         "is at work"

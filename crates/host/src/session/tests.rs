@@ -432,6 +432,27 @@ fn a_journal_that_is_cut_off_among_its_settings_hides_nothing() {
 }
 
 #[test]
+fn what_a_revert_took_back_before_it_was_killed_is_no_other_programs_doing() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    let mut journal = changes(&bench.tuner);
+    let theirs = Vec::new();
+    journal.note(Record::Revert { theirs }).unwrap();
+    let undone = Undone::Restored;
+    journal.note(Record::Undone { seq: 1, undone }).unwrap();
+    let set = |name: &str, value: &str| {
+        let path = format!("/proc/sys/vm/{name}");
+        bench.tuner.sys.write(&path, value).unwrap();
+    };
+    set("stat_interval", "1");
+    // Its line was not written any more.
+    set("swappiness", "60");
+    assert!(bench.tuner.deviations(&journal).is_empty());
+    set("swappiness", "33");
+    assert_eq!(bench.tuner.deviations(&journal).len(), 1);
+}
+
+#[test]
 fn a_record_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
     let bench = Bench::new();
     bench.apply().keep();

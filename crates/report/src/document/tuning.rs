@@ -214,10 +214,10 @@ fn told(report: &TuningReport) -> Table {
     };
     let steps = report.steps.iter().filter(wanted).map(|step| {
         let name = (step.knob.as_str(), step.instance.as_deref());
-        let what = match (reverting, &step.outcome) {
-            (true, _) => step.undone.as_ref().map_or_else(String::new, undone),
-            (false, Some(of)) => outcome(of),
-            (false, None) => "not tried".to_owned(),
+        let what = match (&step.undone, &step.outcome) {
+            (Some(of), _) => undone(of),
+            (None, Some(of)) => outcome(of),
+            (None, None) => "not tried".to_owned(),
         };
         let new = step.new.clone().unwrap_or_else(|| "kept".to_owned());
         (name, [step.old.clone(), new, what])
@@ -228,34 +228,15 @@ fn told(report: &TuningReport) -> Table {
 fn tally(report: &TuningReport) -> String {
     let steps = &report.steps;
     let count = |test: &dyn Fn(&StepReport) -> bool| steps.iter().filter(|s| test(s)).count();
-    let parts: Vec<(usize, &str)> = if report.action == TuningAction::Revert {
-        let is = |kind: fn(&Undone) -> bool| count(&|s| s.undone.as_ref().is_some_and(kind));
-        vec![
-            (is(|u| *u == Undone::Restored), "restored"),
-            (is(|u| *u == Undone::AlreadyBack), "already restored"),
-            (
-                is(|u| *u == Undone::Gone),
-                "gone, and their settings with them",
-            ),
-            (
-                is(|u| matches!(u, Undone::Conflict { .. })),
-                "changed by another program and left alone",
-            ),
-            (
-                is(|u| {
-                    matches!(
-                        u,
-                        Undone::Refused { .. } | Undone::NotRestored { .. } | Undone::Hung
-                    )
-                }),
-                "could not be set back",
-            ),
-        ]
-    } else {
+    let reverting = report.action == TuningAction::Revert;
+    let mut parts: Vec<(usize, &str)> = Vec::new();
+    if !reverting {
         let step = |kind: fn(&StepOutcome) -> bool| {
-            count(&|s| s.new.is_some() && s.outcome.as_ref().is_some_and(kind))
+            count(&|s| {
+                s.new.is_some() && s.undone.is_none() && s.outcome.as_ref().is_some_and(kind)
+            })
         };
-        vec![
+        parts.extend([
             (step(|o| *o == StepOutcome::Applied), "as wanted"),
             (
                 step(|o| matches!(o, StepOutcome::Normalised { .. })),
@@ -264,11 +245,36 @@ fn tally(report: &TuningReport) -> String {
             (step(|o| *o == StepOutcome::AlreadySo), "so already"),
             (step(|o| !o.is_fine()), "unavailable"),
             (
-                count(&|s| s.new.is_some() && s.outcome.is_none()),
+                count(&|s| s.new.is_some() && s.undone.is_none() && s.outcome.is_none()),
                 "not tried",
             ),
-        ]
+        ]);
+    }
+    // A status has these where a revert was interrupted, and not of what was only kept.
+    let is = |kind: fn(&Undone) -> bool| {
+        count(&|s| (reverting || s.new.is_some()) && s.undone.as_ref().is_some_and(kind))
     };
+    parts.extend([
+        (is(|u| *u == Undone::Restored), "restored"),
+        (is(|u| *u == Undone::AlreadyBack), "already restored"),
+        (
+            is(|u| *u == Undone::Gone),
+            "gone, and their settings with them",
+        ),
+        (
+            is(|u| matches!(u, Undone::Conflict { .. })),
+            "changed by another program and left alone",
+        ),
+        (
+            is(|u| {
+                matches!(
+                    u,
+                    Undone::Refused { .. } | Undone::NotRestored { .. } | Undone::Hung
+                )
+            }),
+            "could not be set back",
+        ),
+    ]);
     let said: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)

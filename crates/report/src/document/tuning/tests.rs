@@ -172,6 +172,22 @@ fn a_revert_lists_only_what_is_not_back() {
 }
 
 #[test]
+fn a_status_after_an_interrupted_revert_says_what_is_back_and_what_not() {
+    let text = said(&report(
+        TuningAction::Status,
+        vec![
+            (StepOutcome::Applied, Some(Undone::Restored)),
+            (StepOutcome::Applied, None),
+        ],
+    ));
+    assert!(
+        text.replace("\n  ", " ")
+            .contains(": 1 as wanted, 1 restored"),
+        "{text}"
+    );
+    assert_eq!(text.matches("as wanted\n").count(), 1, "{text}");
+}
+
 fn settings_are_listed_with_whether_they_can_be_written() {
     let knob = |value: Option<&str>, writable: Writable| KnobReading {
         knob: "vm.x".to_owned(),
