@@ -261,9 +261,12 @@ pub(crate) fn refuse(plan: &Plan, yes: bool) -> Result<(), CliError> {
     })
 }
 
-/// Whether nothing of what is wanted is available here.
-pub(crate) fn nothing_to_be_had(plan: &Plan) -> bool {
-    plan.is_empty() && plan.satisfied == 0 && !plan.skipped.is_empty()
+/// Returns the exit status of a plan that does nothing, or is only shown.
+pub(crate) fn exit_of(plan: &Plan) -> Exit {
+    match plan.is_out_of_reach() {
+        true => Exit::Unsupported,
+        false => Exit::Fine,
+    }
 }
 
 /// A session around something: reverted when that ends, also if it ends us.

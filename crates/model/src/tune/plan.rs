@@ -159,6 +159,20 @@ impl Plan {
         self.steps.is_empty() && self.held.is_empty()
     }
 
+    /// Whether nothing is to be done because it cannot be: more of what is wanted is out of reach than is as wanted.
+    pub fn is_out_of_reach(&self) -> bool {
+        let refused = |skipped: &&Skipped| {
+            matches!(
+                skipped.reason,
+                SkipReason::Unreadable | SkipReason::ReadOnly
+            )
+        };
+        let instances = |skipped: &Skipped| skipped.instances.len().max(1) as u64;
+        let refused: u64 = self.skipped.iter().filter(refused).map(instances).sum();
+        let nothing = self.satisfied == 0 && !self.skipped.is_empty();
+        self.is_empty() && (nothing || refused > self.satisfied)
+    }
+
     /// Returns the reasons that stand in the way, `yes` being whether the user insists.
     pub fn obstacles(&self, yes: bool) -> impl Iterator<Item = &Refusal> {
         self.refusals

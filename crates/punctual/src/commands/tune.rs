@@ -79,7 +79,7 @@ fn plan(place: &Place, wish: &Wish, detail: Detail, json: bool) -> Result<Exit, 
     tuning::remark_on_left(place);
     let prepared = tuning::prepare(place, wish)?;
     show_in(detail, &prepared.plan, json, Document::of_plan)?;
-    Ok(Exit::Fine)
+    Ok(tuning::exit_of(&prepared.plan))
 }
 
 fn apply(
@@ -144,16 +144,18 @@ fn apply(
 /// Says that there is nothing to do.
 fn nothing(plan: &Plan, json: bool) -> Result<Exit, CliError> {
     if json {
-        let report = TuningReport::remark(TuningAction::Apply, "nothing to change");
+        let report = match plan.is_out_of_reach() {
+            true => TuningReport {
+                complete: false,
+                ..TuningReport::remark(TuningAction::Apply, "nothing can be changed")
+            },
+            false => TuningReport::remark(TuningAction::Apply, "nothing to change"),
+        };
         show(&report, json, Document::of_tuning)?;
     } else {
         print(&output::written(&Document::of_plan(plan)))?;
     }
-    Ok(if tuning::nothing_to_be_had(plan) {
-        Exit::Unsupported
-    } else {
-        Exit::Fine
-    })
+    Ok(tuning::exit_of(plan))
 }
 
 /// Returns the exit status after a revert: `otherwise`, if it succeeded.

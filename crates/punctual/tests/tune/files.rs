@@ -217,6 +217,22 @@ fn a_journal_that_is_cut_off_among_its_settings_is_said_to_be_damaged() {
     assert!(reverted.stdout.contains("1 of its 2"), "{reverted:?}");
 }
 
+#[test]
+fn a_plan_of_which_nothing_can_be_had_is_no_success() {
+    let tree = Tree::new();
+    for verb in ["plan", "apply"] {
+        let answer = tree.tune(&format!("{verb} --set cpu.online@99=off"));
+        assert_eq!(answer.code(), 5, "{answer:?}");
+        assert!(
+            answer.stdout.starts_with("NOTHING CAN BE CHANGED"),
+            "{answer:?}"
+        );
+    }
+    let json = tree.tune("apply --set cpu.online@99=off --json").json();
+    assert_eq!(json["complete"], false);
+}
+
+#[test]
 fn damage_in_a_journal_is_told_and_the_rest_is_taken_back() {
     let tree = Tree::new();
     tree.tune("apply --set vm.swappiness=10 --set vm.stat_interval=7")
@@ -269,11 +285,9 @@ fn what_cannot_be_read_is_left_out_and_the_rest_is_done() {
     let answer = tree.tune("apply --set vm.swappiness=10 --set vm.nr_hugepages=2");
     answer.fine();
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
-    let plan = tree
-        .tune("plan --set vm.nr_hugepages=2")
-        .fine()
-        .stdout
-        .clone();
+    let plan = tree.tune("plan --set vm.nr_hugepages=2");
+    assert_eq!(plan.code(), 5, "{plan:?}");
+    let plan = &plan.stdout;
     assert!(plan.contains("`many` is not a whole number"), "{plan}");
     tree.tune("revert").fine();
     assert_eq!(tree.dump(), before);

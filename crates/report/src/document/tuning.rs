@@ -34,6 +34,7 @@ impl Document {
                 "REFUSED",
                 "`--skip KNOB` leaves out what is refused",
             ),
+            (true, true) if plan.is_out_of_reach() => (Tone::Bad, "NOTHING CAN BE CHANGED", ""),
             (true, true) => (Tone::Good, "Nothing to change", ""),
             (true, false) => (
                 Tone::Plain,
@@ -44,7 +45,7 @@ impl Document {
         let mut last: Vec<(&str, String)> = noted(&plan.warnings).collect();
         match tone {
             Tone::Plain => last.push(("Next", format!("{next}; {REVERT}"))),
-            Tone::Bad => last.push(("Next", next.to_owned())),
+            Tone::Bad if !next.is_empty() => last.push(("Next", next.to_owned())),
             _ => {}
         }
         let mut blocks = vec![Block::facts(machine(plan)), Block::Table(changes(plan))];

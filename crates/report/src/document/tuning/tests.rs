@@ -188,6 +188,34 @@ fn a_status_after_an_interrupted_revert_says_what_is_back_and_what_not() {
     assert_eq!(text.matches("as wanted\n").count(), 1, "{text}");
 }
 
+#[test]
+fn a_plan_that_can_do_nothing_is_no_success() {
+    let skipped = |reason| Skipped {
+        knob: "vm.x".to_owned(),
+        instances: Vec::new(),
+        reason,
+        detail: "permission denied".to_owned(),
+    };
+    let with = |satisfied, reasons: &[SkipReason]| Plan {
+        satisfied,
+        skipped: reasons.iter().map(|reason| skipped(*reason)).collect(),
+        ..Plan::default()
+    };
+    let word = |plan: &Plan| page(&Document::of_plan(plan), Detail::Summary);
+    use SkipReason::{Absent, ReadOnly};
+    for bad in [with(0, &[Absent]), with(1, &[ReadOnly, ReadOnly])] {
+        assert!(word(&bad).starts_with("NOTHING CAN BE CHANGED"));
+    }
+    for good in [
+        with(1, &[Absent, Absent]),
+        with(2, &[ReadOnly]),
+        with(0, &[]),
+    ] {
+        assert!(word(&good).starts_with("Nothing to change"));
+    }
+}
+
+#[test]
 fn settings_are_listed_with_whether_they_can_be_written() {
     let knob = |value: Option<&str>, writable: Writable| KnobReading {
         knob: "vm.x".to_owned(),
