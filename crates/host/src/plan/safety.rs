@@ -3,7 +3,7 @@
 
 //! What a plan must not do, or not without being told twice.
 
-use punctual_model::{CpuSet, Policy, Refusal};
+use punctual_model::{CpuSet, Policy, Refusal, Target};
 
 use super::{Planner, part};
 use crate::knob::{Part, all, playing};
@@ -12,6 +12,8 @@ impl Planner<'_> {
     /// Adds refusals and warnings.
     pub(super) fn safety(&mut self) {
         self.cpus_stay();
+        self.groups_keep_their_processes();
+        self.khugepaged_begins_anew();
         self.throttling_stays();
         self.memory_stays();
         self.others_at_work();
@@ -61,6 +63,53 @@ impl Planner<'_> {
                 "{bound} threads of programs are bound only to CPUs {offline}: they run elsewhere \
                  while those are offline, and are bound again on revert"
             ));
+        }
+    }
+
+    /// Warns of control groups (version 1) that lose their last CPU: the kernel moves their processes up, for good.
+    fn groups_keep_their_processes(&mut self) {
+        let offline = self.going_offline();
+        if offline.is_empty() {
+            return;
+        }
+        let survey = self.survey;
+        for reading in survey.kept.iter().chain(&survey.readings) {
+            let value = reading.shown.value.as_deref().unwrap_or_default();
+            let cpus: CpuSet = value.parse().unwrap_or_default();
+            let Target::File { path } = &reading.shown.target else {
+                continue;
+            };
+            let group = path
+                .strip_prefix("/sys/fs/cgroup/cpuset/")
+                .and_then(|path| path.strip_suffix("/cpuset.cpus"));
+            if let Some(group) = group
+                && !cpus.is_empty()
+                && cpus.without(&offline).is_empty()
+            {
+                self.plan.warnings.push(format!(
+                    "the cpuset {group} loses its last CPU: the kernel moves its processes to the group above it, \
+                     and revert does not move them back"
+                ));
+            }
+        }
+    }
+
+    /// Warns where the kernel ends khugepaged, and starts one with its own CPUs and nice value later.
+    fn khugepaged_begins_anew(&mut self) {
+        let switched = self.plan.steps.iter().any(|step| {
+            step.knob == "thp.enabled" && (step.new == "never") != (step.old == "never")
+        });
+        let online = &self.plan.cpus_online;
+        let changed = self.survey.threads.iter().any(|thread| {
+            let as_started = thread.policy == Some(Policy::Other { nice: 19 })
+                && online.without(&thread.cpus).is_empty();
+            thread.kernel && thread.id.name == "khugepaged" && !as_started
+        });
+        if switched && changed {
+            self.plan.warnings.push(
+                "khugepaged ends with huge pages: its CPUs and its nice value are not restored by revert"
+                    .to_owned(),
+            );
         }
     }
 

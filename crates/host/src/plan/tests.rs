@@ -484,3 +484,12 @@ fn every_built_in_profile_has_a_plan_for_an_empty_machine() {
         assert!(made.is_err() || made.unwrap().is_empty(), "{name}");
     }
 }
+#[test]
+fn what_a_revert_does_not_bring_back_is_told_before() {
+    let stat =
+        "S 2 0 0 0 -1 2097216 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0";
+    let (_dir, sys) = machine(&[
+        ("/sys/devices/system/cpu/online", "0-1"),
+        ("/sys/devices/system/cpu/cpu1/online", "1"),
+        ("/sys/fs/cgroup/cpuset/app/cpuset.cpus", "1"),
+        ("/sys/fs/cgroup/cpuset/both/cpuset.cpus", "0-1"),

@@ -119,7 +119,8 @@ fn apply(
         None
     };
     match tuning::write(session, &prepared, care, &|| stop.is_set())? {
-        Begun::Applied(session, report) => {
+        Begun::Applied(session, mut report) => {
+            report.remarks.extend(prepared.plan.warnings.clone());
             session.keep();
             if let Some(watch) = watch {
                 watch.stay();
