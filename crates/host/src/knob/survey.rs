@@ -11,13 +11,16 @@ use punctual_sys::SysRoot;
 use punctual_sys::proc::Stat;
 
 use super::place::{Found, Place};
-use super::registry::{self, Knob, KnobKind};
+use super::registry::{self, Knob, KnobKind, Part};
 use super::threads::{self, Thread};
 
 const CPU: &str = "/sys/devices/system/cpu";
 
 /// What a setting may take to read.
 const MOST_BYTES: usize = 65_536;
+
+/// What is said of a file that is there and has nothing to read.
+const NO_VALUE: &str = "it has no value here";
 
 /// Programs that change settings by themselves, so that what is set here does not last.
 const TUNERS: [&str; 7] = [
@@ -209,6 +212,10 @@ impl Surveyor<'_> {
             let read = self.sys.read_up_to(&found.path, MOST_BYTES);
             read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned())
                 .map_err(|err| {
+                    // The file is there: the kernel says so of what has no value.
+                    if err.is_missing() {
+                        return NO_VALUE.to_owned();
+                    }
                     let source = err.source().map(ToString::to_string);
                     source.unwrap_or_else(|| err.to_string())
                 })
@@ -226,6 +233,9 @@ impl Surveyor<'_> {
             words.map(str::to_owned).collect()
         });
         let number = |name| beside(name).and_then(|text| text.trim().parse().ok());
+        let no = |reason: &str| Writable::No {
+            reason: reason.to_owned(),
+        };
         Reading {
             knob,
             codec: place.codec,
@@ -237,14 +247,19 @@ impl Surveyor<'_> {
                 instance: found.instance(),
                 choices: listed.or_else(|| place.codec.choices(raw.as_deref().ok()?)),
                 fault: value.as_ref().err().cloned(),
-                value: value.ok(),
-                writable: if barred {
-                    Writable::No {
-                        reason: "the kernel is locked down".to_owned(),
+                writable: match &value {
+                    _ if barred => no("the kernel is locked down"),
+                    Err(fault) if fault == NO_VALUE => no(NO_VALUE),
+                    Ok(word)
+                        if knob.part == Part::Siblings
+                            && ["notsupported", "notimplemented", "forceoff"]
+                                .contains(&word.as_str()) =>
+                    {
+                        no("the kernel cannot change it")
                     }
-                } else {
-                    self.writable(&found.path)
+                    _ => self.writable(&found.path),
                 },
+                value: value.ok(),
                 target: Target::file(found.path),
             },
             cpus: found.cpus,
@@ -399,6 +414,17 @@ mod tests {
         assert!(fault("vm.swappiness").unwrap().contains("whole number"));
         let watchdog = survey.of("kernel.nmi_watchdog").next().unwrap();
         assert!(matches!(watchdog.shown.writable, Writable::No { .. }));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_change_is_not_writable() {
+        let control = "sys/devices/system/cpu/smt/control";
+        for (word, writable) in [("notsupported", false), ("on", true)] {
+            let (_dir, sys) = machine(&[(control, word)]);
+            let survey = Survey::read(&sys, Scope::Settings, true);
+            let smt = survey.of("smt").next().unwrap();
+            assert_eq!(smt.shown.writable == Writable::Yes, writable, "{word}");
+        }
     }
 
     #[test]

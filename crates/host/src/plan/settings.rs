@@ -9,6 +9,9 @@ use super::{Planner, part};
 use crate::knob::{KnobKind, Part, Reading};
 use crate::profile::{CpuWord, Selector, Value, Want};
 
+/// Why nothing is changed of a CPU that was named: the first CPU of many machines cannot be taken offline.
+const NOT_OF_CPU: &str = "the kernel does not have it for this CPU";
+
 /// What a wanted setting comes to.
 enum Wanted {
     Value(String),
@@ -32,6 +35,7 @@ impl Planner<'_> {
                 continue;
             };
             let mut any = false;
+            let mut reached = CpuSet::default();
             let survey = self.survey;
             for reading in survey.of(want.knob.name) {
                 let fits = want
@@ -40,12 +44,25 @@ impl Planner<'_> {
                     .is_none_or(|s| self.selects(s, reading));
                 if fits {
                     any = true;
+                    let all = reached
+                        .iter()
+                        .chain(reading.cpus.iter().flat_map(CpuSet::iter));
+                    reached = all.collect();
                     chosen.retain(|(other, _)| other.shown.target != reading.shown.target);
                     chosen.push((reading, want));
                 }
             }
-            if !any {
-                self.absent(want);
+            match want.selector.as_ref().and_then(|s| s.cpus.as_ref()) {
+                _ if !any => self.absent(want),
+                // What was asked for by its number is not left out in silence.
+                Some(CpuWord::List(asked)) if !reached.is_empty() => {
+                    let missing = asked.without(&reached);
+                    if !missing.is_empty() {
+                        let which = missing.to_string();
+                        self.skip(want.knob.name, Some(&which), SkipReason::Absent, NOT_OF_CPU);
+                    }
+                }
+                _ => {}
             }
         }
         for (reading, want) in chosen {
@@ -71,6 +88,9 @@ impl Planner<'_> {
                 match &selector.cpus {
                     Some(CpuWord::Siblings) if self.cpus(&CpuWord::Siblings).is_empty() => {
                         "no CPU shares a core with those for real-time work".to_owned()
+                    }
+                    Some(CpuWord::List(_)) if there.any(|r| r.cpus.is_some()) => {
+                        NOT_OF_CPU.to_owned()
                     }
                     Some(word) if there.any(|r| r.cpus.is_some()) => {
                         format!("none for CPUs {} ({word})", self.cpus(word))

@@ -484,6 +484,7 @@ fn every_built_in_profile_has_a_plan_for_an_empty_machine() {
         assert!(made.is_err() || made.unwrap().is_empty(), "{name}");
     }
 }
+
 #[test]
 fn what_a_revert_does_not_bring_back_is_told_before() {
     let stat =
@@ -493,3 +494,47 @@ fn what_a_revert_does_not_bring_back_is_told_before() {
         ("/sys/devices/system/cpu/cpu1/online", "1"),
         ("/sys/fs/cgroup/cpuset/app/cpuset.cpus", "1"),
         ("/sys/fs/cgroup/cpuset/both/cpuset.cpus", "0-1"),
+        (
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "always [madvise] never",
+        ),
+        ("/proc/30/task/30/stat", &format!("30 (khugepaged) {stat}")),
+        ("/proc/30/task/30/status", "Cpus_allowed_list:\t0-1"),
+    ]);
+    let survey = Survey::read(&sys, Scope::WithThreads, true);
+    let warnings = |setting: &str| {
+        let mut profile = Profile::empty("t");
+        profile.set(setting).unwrap();
+        plan(&profile, &survey, &PlanOptions::default())
+            .unwrap()
+            .warnings
+    };
+    let offline = warnings("cpu.online@1=off");
+    assert!(
+        offline[0].starts_with("the cpuset app loses"),
+        "{offline:?}"
+    );
+    assert_eq!(offline.len(), 1, "{offline:?}");
+    let never = warnings("thp.enabled=never");
+    assert!(never[0].starts_with("khugepaged ends"), "{never:?}");
+    assert!(warnings("thp.enabled=always").is_empty());
+}
+
+#[test]
+fn a_cpu_that_was_named_and_has_no_such_setting_is_told() {
+    let (_dir, sys) = machine(&[
+        ("/sys/devices/system/cpu/online", "0-1"),
+        ("/sys/devices/system/cpu/cpu1/online", "1"),
+    ]);
+    let survey = Survey::read(&sys, Scope::Settings, true);
+    for (which, steps) in [("0-1", 1), ("0", 0)] {
+        let mut profile = Profile::empty("t");
+        profile.set(&format!("cpu.online@{which}=off")).unwrap();
+        let plan = plan(&profile, &survey, &PlanOptions::default()).unwrap();
+        assert_eq!(plan.steps.len(), steps);
+        let skipped = &plan.skipped[0];
+        assert_eq!(skipped.instances, ["0"]);
+        assert_eq!(skipped.detail, "the kernel does not have it for this CPU");
+        assert_eq!(plan.is_out_of_reach(), steps == 0);
+    }
+}

@@ -68,6 +68,16 @@ impl Laid {
         self.widest(|cell| cell.width()).max(self.name.width())
     }
 
+    /// Columns that its longest word takes; figures are one word.
+    fn longest_word(&self) -> usize {
+        match self.figures {
+            true => self.widest(|cell| cell.width()),
+            false => {
+                self.widest(|cell| cell.split(' ').map(|word| word.width()).max().unwrap_or(0))
+            }
+        }
+    }
+
     /// Columns that it can do with: headings break, and so do words that are many.
     fn least(&self) -> usize {
         let word = |text: &str| text.split(' ').map(|word| word.width()).max();
@@ -156,7 +166,9 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
     let apart = if needed(&columns, 2) <= most { 2 } else { 1 };
     while needed(&columns, apart) > most {
         let wide = columns.iter_mut().filter(|c| c.width > WORDS / 2);
-        let Some(widest) = wide.max_by_key(|c| (!c.figures, c.width)) else {
+        // A word that is cut in the middle is no word: those that break between words give room first.
+        let Some(widest) = wide.max_by_key(|c| (c.width > c.longest_word(), !c.figures, c.width))
+        else {
             break;
         };
         widest.width -= 1;
@@ -292,6 +304,22 @@ mod tests {
         }
         let text = labelled(80, 10, "測定した", "text");
         assert_eq!(text, "測定した  text\n");
+    }
+
+    #[test]
+    fn a_word_is_not_cut_where_another_column_can_break_between_its_words() {
+        let mut table = Table::new("", &["<Setting", "<Which", "<Value", "<Writable"]);
+        let name = "kernel.sched_deadline_period_min_us";
+        let row = [
+            name,
+            "eth0 ifb0 ifb1 of",
+            "a value of words",
+            "no: permission denied",
+        ];
+        table.rows = vec![row.map(str::to_owned).into()];
+        let text = grid(80, &table);
+        assert!(text.contains(name), "{text}");
+        assert!(text.contains("permission"), "{text}");
     }
 
     #[test]
