@@ -25,7 +25,8 @@ use crate::machine::{Machine, numbered};
 
 pub use self::process::{NoProcess, Processes, judge_thread, process_rules};
 pub use self::tunable::{advice_scope, advise};
-pub(crate) use parse::{Process, SERVICES, cpu_limit_files, cpuset_files, rt_budget_files};
+pub(crate) use case::named;
+pub(crate) use parse::{Process, SERVICES, cpu_limit_files, cpuset_files, group, rt_budget_files};
 
 /// Judges a machine, and on it the CPUs that are `asked` for, or else those that the kernel
 /// isolates, or else all that are online. `host` goes into the record as it is.

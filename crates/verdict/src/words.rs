@@ -52,7 +52,10 @@ pub fn tuned(tuning: &TuningInEffect) -> String {
     parts.extend(settings);
     let more = tuning.settings.len().saturating_sub(MOST_SETTINGS);
     if more > 0 {
-        parts.push(format!("{more} more settings"));
+        parts.push(format!(
+            "{more} more setting{}",
+            if more == 1 { "" } else { "s" }
+        ));
     }
     for held in &tuning.held {
         let bound = held.latency_ns.get() / 1_000;

@@ -6,6 +6,7 @@
 use punctual_model::{CpuSet, Policy, Refusal, Target};
 
 use super::{Planner, part};
+use crate::doctor::named;
 use crate::knob::{Part, all, playing};
 
 impl Planner<'_> {
@@ -49,7 +50,8 @@ impl Planner<'_> {
         }
         let rt = offline.common(&self.plan.cpus_rt);
         if !rt.is_empty() {
-            let reason = format!("CPUs {rt} are set apart for real-time work");
+            let verb = if rt.len() == 1 { "is" } else { "are" };
+            let reason = format!("{} {verb} set apart for real-time work", named(&rt));
             self.refuse(playing(Part::Cpu), true, reason);
         }
         let bound = self
@@ -59,9 +61,18 @@ impl Planner<'_> {
             .filter(|thread| !thread.kernel && thread.cpus.without(&offline).is_empty())
             .count();
         if bound > 0 {
+            let (threads, they) = match bound {
+                1 => ("1 thread of a program is".to_owned(), ["it runs", "is"]),
+                _ => (
+                    format!("{bound} threads of programs are"),
+                    ["they run", "are"],
+                ),
+            };
             self.plan.warnings.push(format!(
-                "{bound} threads of programs are bound only to CPUs {offline}: they run elsewhere \
-                 while those are offline, and are bound again on revert"
+                "{threads} bound only to {}: {} elsewhere meanwhile, and {} bound again on revert",
+                named(&offline),
+                they[0],
+                they[1]
             ));
         }
     }

@@ -89,7 +89,9 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
     let (experiment, mut state) = of_command(&store, "tune trial", resumed, seed, |name| {
         text_of(name, args, &wish, (&measured, &loads), &tried)
     })?;
-    announce(args, &tried);
+    if !args.quiet {
+        announce(args, &tried);
+    }
     let tuner = Tuner {
         place,
         wish: &wish,
@@ -241,10 +243,12 @@ fn announce(args: &TrialArgs, tried: &[Trying]) {
     let cells = (tried.len() as u64 + 1) * args.blocks;
     // Half as long again for the work beside the latency, and what a change and a process take.
     let span = Nanos::new(args.duration.get() * 3 / 2) + Nanos::from_millis(300);
+    let knobs = tried.len() - usize::from(tried.len() > 1);
+    let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     remark(&format!(
-        "Trying {} knobs in {} blocks: {cells} runs, about {}. Ctrl-C stops early and reports what was measured.",
-        tried.len() - usize::from(tried.len() > 1),
-        args.blocks,
+        "Trying {} in {}: {cells} runs, about {}. Ctrl-C stops early and reports what was measured.",
+        counted(knobs as u64, "knob"),
+        counted(args.blocks, "block"),
         span.times(cells)
     ));
 }
