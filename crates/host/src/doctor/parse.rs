@@ -89,6 +89,13 @@ pub(crate) fn capability(text: &str, bit: u32) -> Option<Option<&str>> {
     Some((bits >> bit & 1 == 1).then_some(word))
 }
 
+/// Whether a `uid_map` is of a user namespace below the first: capabilities there do not count for real-time scheduling and
+/// locked memory (user_namespaces(7)).
+pub(crate) fn in_user_namespace(uid_map: &str) -> bool {
+    let words: Vec<&str> = uid_map.split_whitespace().collect();
+    !matches!(words.as_slice(), [] | ["0", "0", "4294967295"])
+}
+
 /// Returns the group of a controller of cgroups v1, or of v2 for the empty name.
 pub(crate) fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
@@ -309,6 +316,13 @@ mod tests {
             (90, 50, true)
         );
         assert_eq!(Process::parse("90 (short) S"), None);
+    }
+
+    #[test]
+    fn the_first_user_namespace_maps_every_id_to_itself() {
+        assert!(!in_user_namespace("         0          0 4294967295\n"));
+        assert!(in_user_namespace("         0       1000          1\n"));
+        assert!(in_user_namespace("0 0 1\n"));
     }
 
     #[test]

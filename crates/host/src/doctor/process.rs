@@ -21,7 +21,7 @@ use punctual_sys::proc::{self, Stat, numbers};
 
 use super::answered;
 use super::case::{self, Answer, NotKnown};
-use super::parse::status;
+use super::parse::{in_user_namespace, status};
 use crate::machine::Unread;
 
 /// A rule about a process.
@@ -231,6 +231,12 @@ impl Subject<'_> {
     fn read(&self, path: &str) -> Result<String, NotKnown> {
         let text = self.sys.read_lossy(path);
         text.map_err(|err| NotKnown(vec![case::unread(path, &Unread::from(&err))]))
+    }
+
+    /// Whether its capabilities are those of a user namespace, which do not count.
+    fn in_user_namespace(&self) -> Result<bool, NotKnown> {
+        let map = self.read_if(&self.file("uid_map"))?;
+        Ok(map.is_some_and(|map| in_user_namespace(&map)))
     }
 
     fn read_if(&self, path: &str) -> Result<Option<String>, NotKnown> {

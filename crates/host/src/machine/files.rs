@@ -59,6 +59,7 @@ const FILES: &[&str] = &[
     "/proc/self/cgroup",
     "/proc/self/limits",
     "/proc/self/status",
+    "/proc/self/uid_map",
     "/proc/stat",
     "/proc/swaps",
     "/proc/sys/kernel/arch",

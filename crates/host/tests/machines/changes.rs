@@ -574,3 +574,26 @@ fn one_file_decides() {
         assert_eq!(verdict.outcome, *expected, "{name} {files}: {verdict:#?}");
     }
 }
+#[test]
+fn a_capability_in_a_user_namespace_does_not_count() {
+    let mut changed = archive("kvm-guest");
+    let files = "/proc/self/status: CapEff:\t000001ffffffffff\n/proc/self/uid_map: 0 1000 1\n\
+                 /proc/self/limits:\n|Max locked memory 65536 65536 bytes\n|Max realtime priority 0 0";
+    changed.overlay(files.parse().unwrap());
+    for (map, expected) in [
+        ("0 1000 1", RuleOutcome::Found),
+        ("0 0 4294967295", RuleOutcome::Fine),
+    ] {
+        changed.overlay(format!("/proc/self/uid_map: {map}").parse().unwrap());
+        let diagnosis = judged(&changed, None);
+        for rule in ["rt-priority-limit", "memory-lock-limit"] {
+            let verdict = diagnosis
+                .verdicts
+                .iter()
+                .find(|v| v.rule.id == rule)
+                .unwrap();
+            assert_eq!(verdict.outcome, expected, "{map}: {verdict:#?}");
+        }
+    }
+}
+

@@ -88,7 +88,9 @@ fn refused(subject: &Subject<'_>) -> Answer {
         return not_applicable("it has no memory of its own");
     };
     let capability = capability(&text, CAP_IPC_LOCK).ok_or_else(|| odd(&path, &text))?;
-    if let Some(word) = capability {
+    if let Some(word) = capability
+        && !subject.in_user_namespace()?
+    {
         let looked_at = vec![evidence(path, format!("CapEff: {word}"))];
         return fine("the process has CAP_IPC_LOCK", looked_at);
     }

@@ -103,7 +103,9 @@ fn refused(subject: &Subject<'_>) -> Answer {
     let path = subject.file("status");
     let text = subject.read(&path)?;
     let capability = capability(&text, CAP_SYS_NICE).ok_or_else(|| odd(&path, &text))?;
-    if let Some(word) = capability {
+    if let Some(word) = capability
+        && !subject.in_user_namespace()?
+    {
         let looked_at = vec![evidence(path, format!("CapEff: {word}"))];
         return fine("the process has CAP_SYS_NICE", looked_at);
     }

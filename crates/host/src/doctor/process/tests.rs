@@ -164,6 +164,8 @@ fn policies_and_limits() {
     let capable = [(rt, plain.as_str()), ("/proc/70/status", capable.as_str())];
     is("real-time-refused", &capable, Fine, "CAP_SYS_NICE");
     is("locking-refused", &capable, Fine, "CAP_IPC_LOCK");
+    let within = [capable[0], capable[1], ("/proc/70/uid_map", "0 1000 1")];
+    is("real-time-refused", &within, Found, "the limit is 0");
     let slack = [(rt, plain.as_str()), ("/proc/71/timerslack_ns", "1")];
     is("timer-slack", &slack, Found, "by up to 50 µs");
     let small = [slack[0], slack[1], ("/proc/70/timerslack_ns", "1")];

@@ -9,7 +9,7 @@ use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
 use super::super::parse::{
-    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, rt_budget_files, soft_limit,
+    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, in_user_namespace, rt_budget_files, soft_limit,
 };
 use super::NOT_APART;
 
@@ -257,8 +257,13 @@ fn fair_server(case: &Case<'_>) -> Answer {
     )
 }
 
-/// Whether this process has a capability.
+/// Whether this process has a capability that the kernel heeds for scheduling and locked memory.
 fn capable(case: &Case<'_>, bit: u32) -> Result<Option<punctual_model::Evidence>, NotKnown> {
+    if let Some(map) = case.text_if("/proc/self/uid_map")?
+        && in_user_namespace(map.value)
+    {
+        return Ok(None);
+    }
     let seen = case.text("/proc/self/status")?;
     let has = case.parsed(&seen, |text| capability(text, bit))?.value;
     Ok(has.map(|word| evidence(seen.path, format!("CapEff: {word}"))))
