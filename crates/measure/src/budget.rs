@@ -70,6 +70,8 @@ pub(crate) struct Budgets {
     pub(crate) groups: Vec<(String, Budget)>,
     /// What the fair server leaves, on a kernel where it has taken the place of throttling by the system's budget.
     pub(crate) server: Option<Budget>,
+    /// Whether this process has a group with a budget of its own, perhaps, which cannot be seen.
+    pub(crate) hidden: bool,
 }
 
 impl Budgets {
@@ -81,13 +83,18 @@ impl Budgets {
                 period_us: sys.fact(period)?,
             })
         };
-        let groups = group_directories(sys).into_iter().filter_map(|dir| {
-            let limit = budget(
-                &format!("{dir}/cpu.rt_runtime_us"),
-                &format!("{dir}/cpu.rt_period_us"),
-            )?;
-            Some((dir, limit))
-        });
+        let directories = group_directories(sys);
+        let hidden = directories.is_none();
+        let groups = directories
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|dir| {
+                let limit = budget(
+                    &format!("{dir}/cpu.rt_runtime_us"),
+                    &format!("{dir}/cpu.rt_period_us"),
+                )?;
+                Some((dir, limit))
+            });
         Self {
             system: budget(
                 "/proc/sys/kernel/sched_rt_runtime_us",
@@ -95,6 +102,16 @@ impl Budgets {
             ),
             server: fair_server::least(sys),
             groups: groups.collect(),
+            hidden,
+        }
+    }
+
+    /// Returns the limit that is met first, none also where one of a group may be and cannot be seen.
+    pub(crate) fn judged(&self) -> Option<Budget> {
+        let off = self.system.is_some_and(|system| system.runtime_us < 0);
+        match self.hidden && !off {
+            true => None,
+            false => self.tightest(),
         }
     }
 
@@ -153,13 +170,23 @@ impl Budgets {
     }
 }
 
-/// Returns the directories of this process's group of the `cpu` controller and of those above it.
-fn group_directories(sys: &SysRoot) -> Vec<String> {
+/// Returns the directories of this process's group of the `cpu` controller and of those above it. None where it has such a
+/// group, and the controller is mounted nowhere, or for a name space in which the group has another path.
+fn group_directories(sys: &SysRoot) -> Option<Vec<String>> {
     let groups = sys.read("/proc/self/cgroup").unwrap_or_default();
-    let mounts = sys.read("/proc/self/mounts").unwrap_or_default();
-    let (Some(group), Some(mount)) = (cpu_group(&groups), cpu_mount(&mounts)) else {
-        return Vec::new();
+    let Some(group) = cpu_group(&groups) else {
+        return Some(Vec::new());
     };
+    let mounts = sys.read("/proc/self/mounts").unwrap_or_default();
+    let mount = cpu_mount(&mounts)?;
+    let info = sys.read("/proc/self/mountinfo").unwrap_or_default();
+    let foreign = info.lines().any(|line| {
+        let mut words = line.split(' ').skip(3);
+        words.next().is_some_and(|root| root.starts_with("/..")) && words.next() == Some(mount)
+    });
+    if foreign {
+        return None;
+    }
     let mut directories = Vec::new();
     let mut rest = group.trim_end_matches('/');
     loop {
@@ -169,7 +196,7 @@ fn group_directories(sys: &SysRoot) -> Vec<String> {
             None => break,
         }
     }
-    directories
+    Some(directories)
 }
 
 /// Returns the group of the `cpu` controller from `/proc/self/cgroup` (cgroups(7)).
@@ -246,10 +273,33 @@ mod tests {
             system: Some(budget(system)),
             groups: vec![("/sys/fs/cgroup/cpu".to_owned(), budget(950_000))],
             server: None,
+            hidden: false,
         };
         assert!(!with(-1).leave_something());
         assert!(with(950_000).leave_something());
         assert!(with(1_000_000).leave_something());
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_seen_is_no_proof_that_it_has_no_budget() {
+        let group = ("proc/self/cgroup", "1:cpu:/a\n");
+        let mounts = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n";
+        let mounted = ("proc/self/mounts", mounts);
+        let info = "30 20 0:25 /.. /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
+        let foreign = ("proc/self/mountinfo", info);
+        let judged = |runtime: &str, files: &[(&str, &str)]| {
+            let system = [
+                ("proc/sys/kernel/sched_rt_runtime_us", runtime),
+                ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+            ];
+            let (_dir, sys) = machine(&[&system, files].concat());
+            Budgets::read(&sys).judged()
+        };
+        assert_eq!(judged("950000\n", &[group]), None);
+        assert_eq!(judged("950000\n", &[group, mounted, foreign]), None);
+        assert!(judged("950000\n", &[group, mounted]).is_some());
+        assert!(judged("950000\n", &[]).is_some());
+        assert!(judged("-1\n", &[group]).is_some(), "no group counts then");
     }
 
     #[test]

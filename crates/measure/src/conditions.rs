@@ -58,7 +58,7 @@ impl Conditions {
                 .read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
                 .ok(),
             suspended: clock::read(Clock::Boottime) - clock::monotonic(),
-            rt_bandwidth: Budgets::read(sys).tightest(),
+            rt_bandwidth: Budgets::read(sys).judged(),
             ticks: ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
             sched_ext: Status::read(sys),
             locked_kib: locked_kib(sys),

@@ -65,7 +65,7 @@ pub(crate) fn check(load: &RtLoad) -> Check {
     let (Some(before), Some(after)) = (load.bandwidth[0], load.bandwidth[1]) else {
         return Check::unknown(
             ID,
-            "sched_rt_runtime_us or sched_rt_period_us cannot be read",
+            "the real-time budget of the system or of this cgroup cannot be read",
         );
     };
     if before != after {

@@ -433,15 +433,64 @@ impl Taker<'_> {
         let Some(Ok(text)) = self.files.get("/proc/self/cgroup") else {
             return;
         };
-        let budget = doctor::rt_budget_files(text).unwrap_or_default();
-        let cpus = doctor::cpuset_files(text);
-        let limits = doctor::cpu_limit_files(text);
+        let text = text.clone();
+        let budget = doctor::rt_budget_files(&text).unwrap_or_default();
+        let cpus = doctor::cpuset_files(&text);
+        let limits = doctor::cpu_limit_files(&text);
         let limits = limits
             .into_iter()
             .flat_map(|(quota, period)| [Some(quota), period]);
-        for path in budget.into_iter().chain(cpus).chain(limits.flatten()) {
-            self.read(&path);
+        let mounts = self.sys.read("/proc/self/mountinfo").unwrap_or_default();
+        let paths: Vec<String> = budget
+            .into_iter()
+            .chain(cpus)
+            .chain(limits.flatten())
+            .collect();
+        for path in &paths {
+            self.read(path);
         }
+        for path in paths {
+            if let Some(why) = self.unseen_group(&text, &mounts, &path) {
+                self.files.insert(path, Err(Unread::LeftAlone(why)));
+            }
+        }
+    }
+
+    /// Says why a file of this process's group is not where it would be: its file system is not mounted, or for a name space in
+    /// which the group has another path. Then no silence of it says that there is no limit.
+    fn unseen_group(&self, groups: &str, mounts: &str, path: &str) -> Option<&'static str> {
+        let old = ["cpu", "cpuset"].into_iter().find(|controller| {
+            path.starts_with(&format!("/sys/fs/cgroup/{controller}/"))
+                && doctor::group(groups, controller).is_some()
+        });
+        let place = match old {
+            Some(controller) => format!("/sys/fs/cgroup/{controller}"),
+            // Its controllers may all be those of version 1.
+            None if ["cpu", "cpuset"]
+                .iter()
+                .all(|c| doctor::group(groups, c).is_some()) =>
+            {
+                return None;
+            }
+            None => "/sys/fs/cgroup".to_owned(),
+        };
+        let foreign = mounts.lines().any(|line| {
+            let mut words = line.split(' ').skip(3);
+            words.next().is_some_and(|root| root.starts_with("/..")) && words.next() == Some(&place)
+        });
+        if foreign {
+            return Some("cgroups are mounted for another name space");
+        }
+        // Each file of a control group has a dot in its name; what only should have them mounted is empty, or has directories.
+        let names = self.sys.names(&place).unwrap_or_default();
+        let below = format!("{place}/");
+        let mut below = self
+            .files
+            .range(below.clone()..)
+            .take_while(|(path, _)| path.starts_with(&below));
+        let mounted =
+            names.iter().any(|name| name.contains('.')) || below.any(|(_, read)| read.is_ok());
+        (!mounted).then_some("cgroups are not mounted")
     }
 
     /// Reads what is no text: the idle bound in force, and how often firmware took the CPU away.

@@ -15,6 +15,13 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
         (
             "kvm-guest",
             None,
+            "/sys/fs/cgroup/cpu/cpu.cfs_quota_us! not read: cgroups are not mounted",
+            "group-quota",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
             "/proc/cmdline: preempt=full",
             "preempt-model",
             Fine,

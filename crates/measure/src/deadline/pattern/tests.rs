@@ -21,6 +21,7 @@ fn grouped(system: i64, group: i64) -> Budgets {
         system: Some(limit(system)),
         groups: vec![("/sys/fs/cgroup/cpu".to_owned(), limit(group))],
         server: None,
+        hidden: false,
     }
 }
 
