@@ -60,7 +60,13 @@ pub fn rules() -> Vec<Rule> {
 }
 
 fn verdict(entry: &Entry, case: &Case<'_>) -> Verdict {
-    answered(entry.rule(), (entry.check)(case))
+    let answer = (entry.check)(case);
+    // Where no CPU is known, none can be set apart.
+    let answer = answer.and_then(|verdict| match verdict.says == rules::NOT_APART {
+        true => case.some_cpu().map(|()| verdict),
+        false => Ok(verdict),
+    });
+    answered(entry.rule(), answer)
 }
 
 /// Makes a verdict of what a rule answered.

@@ -114,6 +114,9 @@ pub(crate) fn named(cpus: &CpuSet) -> String {
     format!("CPU{plural} {cpus}")
 }
 
+/// The list of CPUs, which every kernel has.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
 /// The longest value that is cited, in characters.
 const CITED: usize = 160;
 
@@ -192,8 +195,26 @@ impl<'a> Case<'a> {
     /// Returns the text of a file, nothing where there is no such file.
     pub(crate) fn text_if(&self, path: &str) -> Result<Option<Seen<&'a str>>, NotKnown> {
         match self.machine.read(path) {
+            Err(Unread::Missing) if self.is_hidden(path) => {
+                let hidden = Unread::LeftAlone("/sys is not there");
+                Err(NotKnown(vec![unread(path, &hidden)]))
+            }
             Err(Unread::Missing) => Ok(None),
             _ => self.text(path).map(Some),
+        }
+    }
+
+    /// Whether a file is of a tree that is not there at all, such as /sys in a chroot: then it says nothing that the kernel
+    /// has no such file.
+    fn is_hidden(&self, path: &str) -> bool {
+        path.starts_with("/sys/") && self.machine.read(ONLINE) == Err(&Unread::Missing)
+    }
+
+    /// Asks for a CPU that is judged: a rule about each of none would be fine.
+    pub(crate) fn some_cpu(&self) -> Result<(), NotKnown> {
+        match self.cpus.is_empty() {
+            true => Err(NotKnown(vec![unread(ONLINE, &Unread::Missing)])),
+            false => Ok(()),
         }
     }
 
@@ -237,6 +258,7 @@ impl<'a> Case<'a> {
 
     /// Returns a file of each judged CPU that has it, below the CPU's directory.
     pub(crate) fn each_cpu(&self, name: &str) -> Result<Vec<(u32, Seen<&'a str>)>, NotKnown> {
+        self.some_cpu()?;
         let mut all = Vec::new();
         for cpu in self.cpus.iter() {
             if let Some(seen) = self.text_if(&format!("{CPU}/cpu{cpu}/{name}"))? {
@@ -265,6 +287,9 @@ impl<'a> Case<'a> {
                 }),
                 Err(why) => refused.push(unread(path, why)),
             }
+        }
+        if readable.is_empty() && refused.is_empty() && self.is_hidden(prefix) {
+            refused.push(unread(prefix, &Unread::LeftAlone("/sys is not there")));
         }
         if readable.is_empty() && !refused.is_empty() {
             return Err(NotKnown(refused));

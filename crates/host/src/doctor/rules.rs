@@ -19,7 +19,7 @@ mod tracing;
 use super::case::Entry;
 
 /// Why a rule about CPUs set apart says nothing.
-const NOT_APART: &str = "all CPUs are judged; name those for real-time work with --cpus";
+pub(super) const NOT_APART: &str = "all CPUs are judged; name those for real-time work with --cpus";
 
 /// Returns every rule, in the order of the documentation.
 pub(super) fn all() -> impl Iterator<Item = &'static Entry> {

@@ -56,6 +56,7 @@ const FILES: &[&str] = &[
     "/proc/irq/#/effective_affinity_list",
     "/proc/irq/#/smp_affinity_list",
     "/proc/irq/default_smp_affinity",
+    "/proc/misc",
     "/proc/self/cgroup",
     "/proc/self/limits",
     "/proc/self/status",

@@ -15,6 +15,20 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
         (
             "kvm-guest",
             None,
+            "/dev/cpu_dma_latency! not there\n/proc/misc: 124 cpu_dma_latency",
+            "idle-bound-closed",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/dev/cpu_dma_latency! not there\n/proc/misc: 235 autofs",
+            "idle-bound-closed",
+            NotApplicable,
+        ),
+        (
+            "kvm-guest",
+            None,
             "/sys/fs/cgroup/cpu/cpu.cfs_quota_us! not read: cgroups are not mounted",
             "group-quota",
             Unknown,
@@ -581,6 +595,47 @@ fn one_file_decides() {
         assert_eq!(verdict.outcome, *expected, "{name} {files}: {verdict:#?}");
     }
 }
+#[test]
+fn a_machine_without_sys_is_not_known_rather_than_fine() {
+    let text = archive("kvm-guest").to_string();
+    // A file with several lines has them below it.
+    let mut kept = String::new();
+    let mut keeps = true;
+    for line in text.lines() {
+        keeps = if line.starts_with('|') {
+            keeps
+        } else {
+            !line.starts_with("/sys/")
+        };
+        if keeps {
+            kept += line;
+            kept.push('\n');
+        }
+    }
+    let diagnosis = judged(&kept.parse().unwrap(), None);
+    for rule in [
+        "housekeeping",
+        "isolation",
+        "fair-server",
+        "huge-pages",
+        "mitigations",
+        "pcie-aspm",
+        "idle-states",
+        "idle-halt-guest",
+        "smt",
+        "numa-span",
+        "rcu-normal",
+        "lockdown",
+    ] {
+        let verdict = diagnosis
+            .verdicts
+            .iter()
+            .find(|v| v.rule.id == rule)
+            .unwrap();
+        assert_eq!(verdict.outcome, RuleOutcome::Unknown, "{verdict:#?}");
+    }
+}
+
 #[test]
 fn a_capability_in_a_user_namespace_does_not_count() {
     let mut changed = archive("kvm-guest");

@@ -179,7 +179,7 @@ fn cpus_allowed(case: &Case<'_>) -> Answer {
 }
 
 fn housekeeping(case: &Case<'_>) -> Answer {
-    let online = evidence(format!("{CPU}/online"), case.online.to_string());
+    let online = case.text(&format!("{CPU}/online"))?.evidence();
     if case.online.len() < 2 {
         return not_applicable("there is only one CPU");
     }

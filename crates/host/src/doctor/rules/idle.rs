@@ -7,6 +7,7 @@ use punctual_model::{Evidence, Severity};
 
 use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, named, not_applicable,
+    unread,
 };
 use super::environment::hypervisor;
 use crate::machine::CPU;
@@ -149,6 +150,7 @@ fn idle_states(case: &Case<'_>, cpu: u32) -> Result<Vec<State>, NotKnown> {
 
 /// States with an exit latency from `least` to `most` that nothing keeps the judged CPUs from.
 fn states(case: &Case<'_>, least: i64, most: i64) -> Answer {
+    case.some_cpu()?;
     let mut open = Vec::new();
     let mut names: Vec<String> = Vec::new();
     let mut cpus = Vec::new();
@@ -200,6 +202,7 @@ fn guest_halt(case: &Case<'_>) -> Answer {
     if boot.is("idle", "poll") {
         return fine("idle CPUs poll", boot.evidence(&["idle"]));
     }
+    case.some_cpu()?;
     let Some(cpu) = case.cpus.iter().next() else {
         return not_applicable("no CPU is judged");
     };
@@ -233,7 +236,17 @@ fn bound_closed(case: &Case<'_>) -> Answer {
             "this user can open /dev/cpu_dma_latency",
             vec![evidence(BOUND, format!("{us} µs"))],
         ),
-        Err(Unread::Missing) => not_applicable("the kernel has no such device"),
+        // A chroot may have no devices; the kernel lists what it has.
+        Err(Unread::Missing) => match case.text("/proc/misc") {
+            Ok(misc) if misc.value.contains("cpu_dma_latency") => {
+                let hidden = Unread::LeftAlone("the kernel has it, /dev does not");
+                Err(NotKnown(vec![unread(BOUND, &hidden)]))
+            }
+            _ => {
+                case.text_if(&format!("{CPU}/online"))?;
+                not_applicable("the kernel has no such device")
+            }
+        },
         Err(why) => found(
             "this user cannot open it",
             vec![Evidence {

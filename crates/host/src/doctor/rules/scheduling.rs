@@ -239,6 +239,7 @@ fn fair_server(case: &Case<'_>) -> Answer {
     if release(case)? < FAIR_SERVER {
         return not_applicable("this kernel is older than the fair server");
     }
+    case.some_cpu()?;
     let mut reserved = Vec::new();
     let mut looked_at = Vec::new();
     for cpu in case.cpus.iter() {

@@ -146,6 +146,7 @@ fn tsc_unstable(case: &Case<'_>) -> Answer {
 }
 
 fn clock_event(case: &Case<'_>) -> Answer {
+    case.some_cpu()?;
     if !x86(case)? {
         return not_applicable("known for x86 only");
     }
@@ -193,6 +194,7 @@ fn timer_migration(case: &Case<'_>) -> Answer {
 const MANY_CPUS: usize = 8;
 
 fn skew_tick(case: &Case<'_>) -> Answer {
+    case.some_cpu()?;
     if case.online.len() < MANY_CPUS {
         return not_applicable(format!("fewer than {MANY_CPUS} CPUs are online"));
     }
