@@ -70,15 +70,24 @@ fn verdict(entry: &Entry, case: &Case<'_>) -> Verdict {
 }
 
 /// Makes a verdict of what a rule answered.
-fn answered(rule: Rule, answer: Answer) -> Verdict {
+fn answered(mut rule: Rule, answer: Answer) -> Verdict {
     match answer {
-        Ok(outcome) => Verdict {
-            rule,
-            outcome: outcome.outcome,
-            says: outcome.says,
-            evidence: folded(outcome.evidence),
-            tune: None,
-        },
+        Ok(outcome) => {
+            if !outcome.useless.is_empty() {
+                rule.knobs
+                    .retain(|knob| !outcome.useless.contains(&knob.as_str()));
+                let tunable = !rule.knobs.is_empty();
+                rule.fixed_by
+                    .retain(|fixer| tunable || *fixer != Fixer::Tune);
+            }
+            Verdict {
+                rule,
+                outcome: outcome.outcome,
+                says: outcome.says,
+                evidence: folded(outcome.evidence),
+                tune: None,
+            }
+        }
         Err(unknown) => Verdict {
             rule,
             outcome: RuleOutcome::Unknown,

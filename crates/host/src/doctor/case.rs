@@ -65,6 +65,16 @@ pub(crate) struct RuleVerdict {
     pub(crate) outcome: RuleOutcome,
     pub(crate) says: String,
     pub(crate) evidence: Vec<Evidence>,
+    /// Knobs among what fixes it that change nothing on this machine.
+    pub(crate) useless: &'static [&'static str],
+}
+
+impl RuleVerdict {
+    /// Says that some knobs do not help on this machine.
+    pub(crate) const fn useless(mut self, knobs: &'static [&'static str]) -> Self {
+        self.useless = knobs;
+        self
+    }
 }
 
 /// What is looked for is there.
@@ -105,6 +115,7 @@ fn answer(
         outcome,
         says: says.into(),
         evidence: evidence.into(),
+        useless: &[],
     })
 }
 

@@ -35,7 +35,9 @@ pub fn advise(diagnosis: &mut Diagnosis, survey: &Survey) {
         if verdict.outcome != RuleOutcome::Found || verdict.rule.knobs.is_empty() {
             continue;
         }
-        let advice = advice(settings(&verdict.rule.id), survey, &cpus);
+        let knobs = verdict.rule.knobs.clone();
+        let helps = |setting: &&str| knobs.iter().any(|knob| knob == knob_of(setting));
+        let advice = advice(settings(&verdict.rule.id).filter(helps), survey, &cpus);
         match &advice.setting {
             Some(setting) => verdict.rule.knobs = vec![knob_of(setting).to_owned()],
             None => {

@@ -15,6 +15,20 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
         (
             "kvm-guest",
             None,
+            "/proc/sys/kernel/printk: 1\t4\t1\t7",
+            "serial-console",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/dev/cpu_dma_latency: 0\n/sys/devices/system/cpu/cpu{0-1}/cpuidle/state0/latency! not there",
+            "idle-halt-guest",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
             "/dev/cpu_dma_latency! not there\n/proc/misc: 124 cpu_dma_latency",
             "idle-bound-closed",
             Unknown,
@@ -637,6 +651,28 @@ fn a_machine_without_sys_is_not_known_rather_than_fine() {
 }
 
 #[test]
+fn what_cannot_help_here_is_not_offered() {
+    let knobs = |files: &str, cpus: Option<&str>, rule: &str| {
+        let mut changed = archive("kvm-guest");
+        changed.overlay(files.parse().unwrap());
+        let diagnosis = judged(&changed, cpus);
+        let verdict = diagnosis
+            .verdicts
+            .iter()
+            .find(|v| v.rule.id == rule)
+            .unwrap();
+        assert_eq!(verdict.outcome, RuleOutcome::Found, "{verdict:#?}");
+        verdict.rule.knobs.clone()
+    };
+    let none = "/sys/devices/system/cpu/cpu{0-1}/cpuidle/state0/latency! not there";
+    assert!(knobs(none, None, "idle-halt-guest").is_empty());
+    assert!(!knobs("", None, "idle-halt-guest").is_empty());
+    let empty = "/sys/fs/cgroup/cpuset.cpus.isolated:";
+    assert_eq!(knobs(empty, Some("1"), "isolation"), ["cgroup.partition"]);
+    let none = "/sys/fs/cgroup/cpuset.cpus.isolated! not there";
+    assert!(knobs(none, Some("1"), "isolation").is_empty());
+}
+
 fn a_capability_in_a_user_namespace_does_not_count() {
     let mut changed = archive("kvm-guest");
     let files = "/proc/self/status: CapEff:\t000001ffffffffff\n/proc/self/uid_map: 0 1000 1\n\

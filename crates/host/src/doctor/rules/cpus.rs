@@ -45,11 +45,7 @@ pub(super) const RULES: &[Entry] = &[
               them, the kernel work that they cause.",
         fix: "a cpuset partition of type isolated (cgroup v2) does it while the system runs, \
               isolcpus=domain,managed_irq,LIST at boot",
-        by: &[
-            Fix::Tune("cgroup.partition=isolated"),
-            Fix::Tune("threads.affinity=housekeeping"),
-            Fix::Boot,
-        ],
+        by: &[Fix::Tune("cgroup.partition=isolated"), Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (isolcpus=); cgroup-v2.rst \
                  (cpuset.cpus.partition)",
         check: isolation,
@@ -211,15 +207,19 @@ fn isolation(case: &Case<'_>) -> Answer {
             (list.parse().unwrap_or_default(), basis)
         }
     };
-    if let Some(seen) = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")? {
+    let partitions = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")?;
+    let mut useless: &[&str] = &["cgroup.partition"];
+    if let Some(seen) = partitions {
         looked_at.push(seen.evidence());
         isolated = isolated.iter().chain(seen.value.iter()).collect();
+        useless = &[];
     }
     let open = case.cpus.without(&isolated);
     if open.is_empty() {
         return fine("the scheduler leaves the judged CPUs alone", looked_at);
     }
-    found(format!("not isolated: {}", named(&open)), looked_at)
+    // Without that file nothing says what a partition has isolated.
+    Ok(found(format!("not isolated: {}", named(&open)), looked_at)?.useless(useless))
 }
 
 fn nohz_full(case: &Case<'_>) -> Answer {

@@ -62,7 +62,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A halted virtual CPU goes back to the hypervisor, which must schedule it again before it \
               can serve a timer: tens of microseconds.",
         fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual does), or boot with \
-              idle=poll; the virtual CPU then looks busy to its host",
+              idle=poll; the virtual CPU then looks busy to its host. Without a cpuidle driver only idle=poll helps",
         by: &[
             Fix::Tune("dma_latency=0us"),
             Fix::Tune("cpuidle.disable=above 0us"),
@@ -206,15 +206,17 @@ fn guest_halt(case: &Case<'_>) -> Answer {
     let Some(cpu) = case.cpus.iter().next() else {
         return not_applicable("no CPU is judged");
     };
-    if let Some((0, evidence)) = bound(case, cpu) {
-        return fine("a process keeps the CPUs awake", vec![evidence]);
-    }
     let states = idle_states(case, cpu)?;
     if states.is_empty() {
-        return found(
-            "idle CPUs halt: there is no other idle state",
+        // Only a driver's governor looks at the bound.
+        return Ok(found(
+            "idle CPUs halt: there is no cpuidle driver, which alone heeds /dev/cpu_dma_latency",
             vec![evidence(format!("{CPU}/cpuidle/current_driver"), "none")],
-        );
+        )?
+        .useless(&["dma_latency", "cpuidle.disable"]));
+    }
+    if let Some((0, evidence)) = bound(case, cpu) {
+        return fine("a process keeps the CPUs awake", vec![evidence]);
     }
     let halting: Vec<_> = states
         .into_iter()

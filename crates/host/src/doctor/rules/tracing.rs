@@ -69,8 +69,8 @@ pub(super) const RULES: &[Entry] = &[
         title: "kernel messages go to a serial line",
         why: "At 115200 baud a character takes 87 µs, and an ordinary kernel may print it with interrupts \
               off.",
-        fix: "remove the serial line's console=tty* from the command line, or boot with quiet and keep the \
-              first number of /proc/sys/kernel/printk low",
+        fix: "remove the serial line's console=tty* from the command line, or write 1 to the first number of \
+              /proc/sys/kernel/printk: then only emergencies are printed",
         by: &[Fix::Tune("kernel.printk=1 4 1 7"), Fix::Boot],
         source: "Linux Documentation/admin-guide/serial-console.rst; sysctl/kernel.rst (printk)",
         check: serial_console,
@@ -139,10 +139,17 @@ fn serial_console(case: &Case<'_>) -> Answer {
     if lines.is_empty() {
         return fine("no console on a serial line", &seen);
     }
-    looked_at.extend(
-        case.text_if("/proc/sys/kernel/printk")?
-            .map(|seen| seen.evidence()),
-    );
+    if let Some(seen) = case.text_if("/proc/sys/kernel/printk")? {
+        looked_at.push(seen.evidence());
+        // Messages of a level below the first number are printed; 0 are emergencies.
+        let level = seen.value.split_whitespace().next();
+        if level
+            .and_then(|level| level.parse().ok())
+            .is_some_and(|level: i64| level <= 1)
+        {
+            return fine("only emergencies go to the serial line", looked_at);
+        }
+    }
     let names: Vec<_> = lines
         .iter()
         .filter_map(|line| line.split_whitespace().next())
