@@ -18,6 +18,20 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "/proc/sys/kernel/printk: 1\t4\t1\t7",
             "serial-console",
             Fine,
+        (
+            "kvm-guest",
+            None,
+            "/proc/cpuinfo: flags : fpu hypervisor bus_lock_detect",
+            "split-lock",
+            NotApplicable,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cpuinfo: flags : fpu hypervisor split_lock_detect",
+            "split-lock",
+            Found,
+        ),
         ),
         (
             "kvm-guest",

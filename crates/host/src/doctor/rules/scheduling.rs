@@ -151,13 +151,7 @@ pub(super) const RULES: &[Entry] = &[
             Fix::Boot,
         ],
         source: "Linux Documentation/arch/x86/buslock.rst; admin-guide/sysctl/kernel.rst",
-        check: |case| {
-            super::debugging::off(
-                case,
-                "split lock mitigation",
-                "/proc/sys/kernel/split_lock_mitigate",
-            )
-        },
+        check: split_lock,
     },
 ];
 
@@ -348,6 +342,22 @@ fn numa_balancing(case: &Case<'_>) -> Answer {
         return not_applicable("there is only one node");
     }
     super::debugging::off(case, "NUMA balancing", "/proc/sys/kernel/numa_balancing")
+}
+
+fn split_lock(case: &Case<'_>) -> Answer {
+    let path = "/proc/sys/kernel/split_lock_mitigate";
+    let answer = super::debugging::off(case, "split lock mitigation", path)?;
+    // A processor that only reports bus locks has them logged: the mitigation hangs on the other exception.
+    if answer.outcome == RuleOutcome::Found
+        && let Some(cpuinfo) = case.text_if("/proc/cpuinfo")?
+        && let Some(flags) = cpuinfo.value.lines().find(|l| l.starts_with("flags"))
+        && !flags
+            .split_whitespace()
+            .any(|flag| flag == "split_lock_detect")
+    {
+        return not_applicable("this processor does not stop at a split lock");
+    }
+    Ok(answer)
 }
 
 fn rcu_normal(case: &Case<'_>) -> Answer {
