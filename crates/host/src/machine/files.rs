@@ -87,6 +87,8 @@ const FILES: &[&str] = &[
     "/proc/sys/vm/zone_reclaim_mode",
     "/run/.containerenv",
     "/run/systemd/container",
+    "/sys/bus/pci/devices/*/class",
+    "/sys/bus/pci/devices/*/current_link_speed",
     "/sys/bus/workqueue/devices/writeback/cpumask",
     "/sys/class/dmi/id/sys_vendor",
     "/sys/class/net/*/queues/*/rps_cpus",

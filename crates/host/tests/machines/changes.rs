@@ -32,6 +32,19 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "split-lock",
             Found,
         ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/bus/pci/devices/0000:00:01.0/class: 0x010000",
+            "pcie-aspm",
+            NotApplicable,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/bus/pci/devices/0000:00:01.0/class: 0x010000\n/sys/bus/pci/devices/0000:00:01.0/current_link_speed: 8.0 GT/s PCIe",
+            "pcie-aspm",
+            Found,
         ),
         (
             "kvm-guest",

@@ -365,6 +365,13 @@ fn pcie_aspm(case: &Case<'_>) -> Answer {
     let Some(seen) = case.text_if("/sys/module/pcie_aspm/parameters/policy")? else {
         return not_applicable("the kernel does not manage it");
     };
+    // Only a device with a PCI Express capability says how fast its link is.
+    let devices = "/sys/bus/pci/devices/";
+    if case.files(devices, "/current_link_speed")?.is_empty()
+        && !case.files(devices, "/class")?.is_empty()
+    {
+        return not_applicable("no device has a PCI Express link");
+    }
     let boot = case.boot()?;
     if boot.is("pcie_aspm", "off") {
         return fine(
