@@ -700,6 +700,20 @@ fn what_cannot_help_here_is_not_offered() {
     assert!(knobs(none, Some("1"), "isolation").is_empty());
 }
 
+#[test]
+fn a_cpuset_with_one_of_the_judged_cpus_says_which() {
+    let mut changed = archive("kvm-guest");
+    let files = "/proc/self/cgroup: 3:cpuset:/a\n/sys/fs/cgroup/cpuset/a/cpuset.effective_cpus: 1";
+    changed.overlay(files.parse().unwrap());
+    let diagnosis = judged(&changed, Some("0-1"));
+    let verdict = diagnosis
+        .verdicts
+        .iter()
+        .find(|v| v.rule.id == "cpus-allowed")
+        .unwrap();
+    assert_eq!(verdict.says, "out of reach: CPU 0; within reach: CPU 1");
+}
+
 fn a_capability_in_a_user_namespace_does_not_count() {
     let mut changed = archive("kvm-guest");
     let files = "/proc/self/status: CapEff:\t000001ffffffffff\n/proc/self/uid_map: 0 1000 1\n\

@@ -17,7 +17,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "cpus-allowed",
         severity: Severity::High,
-        title: "nothing started from here can run on the judged CPUs",
+        title: "what is started from here cannot run on all judged CPUs",
         why: "The cpuset of this process does not have them, and a program cannot leave it by taskset or \
               sched_setaffinity.",
         fix: "start it from a cgroup or service that has these CPUs (AllowedCPUs=)",
@@ -169,7 +169,15 @@ fn cpus_allowed(case: &Case<'_>) -> Answer {
         if missing.is_empty() {
             return fine("the cpuset of this shell has the judged CPUs", &allowed);
         }
-        return found(format!("out of reach: {}", named(&missing)), &allowed);
+        let left = case.cpus.common(&allowed.value);
+        let reach = match left.is_empty() {
+            true => "none is within reach".to_owned(),
+            false => format!("within reach: {}", named(&left)),
+        };
+        return found(
+            format!("out of reach: {}; {reach}", named(&missing)),
+            &allowed,
+        );
     }
     not_applicable("no cpuset limits this process")
 }
