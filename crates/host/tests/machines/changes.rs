@@ -18,6 +18,7 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "/proc/sys/kernel/printk: 1\t4\t1\t7",
             "serial-console",
             Fine,
+        ),
         (
             "kvm-guest",
             None,
@@ -636,6 +637,7 @@ fn one_file_decides() {
         assert_eq!(verdict.outcome, *expected, "{name} {files}: {verdict:#?}");
     }
 }
+
 #[test]
 fn a_machine_without_sys_is_not_known_rather_than_fine() {
     let text = archive("kvm-guest").to_string();
@@ -714,6 +716,7 @@ fn a_cpuset_with_one_of_the_judged_cpus_says_which() {
     assert_eq!(verdict.says, "out of reach: CPU 0; within reach: CPU 1");
 }
 
+#[test]
 fn a_capability_in_a_user_namespace_does_not_count() {
     let mut changed = archive("kvm-guest");
     let files = "/proc/self/status: CapEff:\t000001ffffffffff\n/proc/self/uid_map: 0 1000 1\n\
@@ -736,3 +739,23 @@ fn a_capability_in_a_user_namespace_does_not_count() {
     }
 }
 
+#[test]
+fn without_a_budget_the_fair_server_is_not_denied() {
+    let says = |files: &str| {
+        let mut changed = archive("kvm-guest");
+        changed.overlay(files.parse().unwrap());
+        let diagnosis = judged(&changed, None);
+        let verdict = diagnosis
+            .verdicts
+            .iter()
+            .find(|v| v.rule.id == "rt-throttling")
+            .unwrap();
+        assert_eq!(verdict.outcome, RuleOutcome::Fine, "{verdict:#?}");
+        verdict.says.clone()
+    };
+    let open = "/proc/sys/kernel/sched_rt_runtime_us: -1\n/proc/sys/kernel/osrelease: 6.18.1";
+    assert!(says(open).contains("see fair-server"));
+    let files = "/sys/kernel/debug/sched/fair_server/cpu{0-1}/runtime: 0";
+    assert!(says(&format!("{open}\n{files}")).contains("all CPU time"));
+    assert!(says(&open.replace("6.18.1", "6.1.0")).contains("all CPU time"));
+}

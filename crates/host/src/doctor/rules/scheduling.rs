@@ -3,7 +3,7 @@
 
 //! Who may be real-time, for how long, and what else is.
 
-use punctual_model::{CpuSet, Ordered as _, Severity};
+use punctual_model::{CpuSet, Ordered as _, RuleOutcome, Severity};
 
 use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
@@ -25,7 +25,8 @@ pub(super) const RULES: &[Entry] = &[
         why: "Real-time threads that use up the runtime of a period are off the CPU for the rest \
               of it, by default 50 ms in each second. Threads that sleep enough are unaffected.",
         fix: "write -1 to /proc/sys/kernel/sched_rt_runtime_us if a real-time thread may use a \
-              whole CPU; an endless loop in it then blocks that CPU for everything else",
+              whole CPU; an endless loop in it then blocks that CPU for everything else. Since 6.12 an ordinary \
+              thread that waits there gets its time all the same, see fair-server",
         by: &[Fix::Tune("kernel.sched_rt_runtime_us=-1")],
         source: "Linux Documentation/scheduler/sched-rt-group.rst; sched(7)",
         check: throttling,
@@ -172,10 +173,20 @@ fn throttling(case: &Case<'_>) -> Answer {
     let runtime = case.value::<i64>(RUNTIME)?;
     let period = case.value::<i64>(PERIOD)?;
     let mut looked_at = vec![runtime.evidence(), period.evidence()];
+    let served = release(case)? >= FAIR_SERVER;
     if runtime.value < 0 || runtime.value >= period.value {
-        return fine("real-time threads may use all CPU time", looked_at);
+        // Reserved time is another rule's finding, and this one must not deny it.
+        let reserved =
+            served && !fair_server(case).is_ok_and(|fair| fair.outcome == RuleOutcome::Fine);
+        return match reserved {
+            true => fine(
+                "no budget throttles real-time threads; the fair server may still stop them, see fair-server",
+                looked_at,
+            ),
+            false => fine("real-time threads may use all CPU time", looked_at),
+        };
     }
-    if release(case)? >= FAIR_SERVER {
+    if served {
         let config = case.config()?;
         if !config.has("RT_GROUP_SCHED") {
             return not_applicable(
