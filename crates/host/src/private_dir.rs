@@ -15,8 +15,8 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use punctual_sys::PathError;
 use punctual_sys::dir::Dir;
+use punctual_sys::{PathError, if_there};
 use rustix::fs::{FlockOperation, OFlags};
 
 use self::trusted::check_above;
@@ -75,10 +75,10 @@ impl PrivateDir {
     /// Fails where the directory is not safe, or may not be opened.
     pub fn open(path: &Path) -> Result<Option<Self>, PrivateDirError> {
         let opened = Dir::around(path).and_then(|(above, name)| above.dir(name));
-        let found = match opened {
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => Self(opened.map_err(|err| failed("open", path, err))?),
+        let Some(opened) = if_there(opened).map_err(|err| failed("open", path, err))? else {
+            return Ok(None);
         };
+        let found = Self(opened);
         found.check()?;
         Ok(Some(found))
     }
@@ -134,11 +134,7 @@ impl PrivateDir {
     ///
     /// Fails as `open(2)` and `read(2)` do, and on what is no regular file of a sensible size.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PrivateDirError> {
-        match self.0.read(name, MOST_BYTES) {
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(err) => Err(failed("read", &self.full(name), err)),
-            Ok(bytes) => Ok(Some(bytes)),
-        }
+        if_there(self.0.read(name, MOST_BYTES)).map_err(|err| failed("read", &self.full(name), err))
     }
 
     /// Writes a whole file, waits until it is on disk, and gives it its name then: it is there whole

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use punctual_model::{KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState, json};
 use serde::{Deserialize, Serialize};
 
-use punctual_sys::PathError;
+use punctual_sys::{At as _, PathError, if_there};
 
 use crate::git::{Git, described};
 use crate::tool::ToolError;
@@ -476,13 +476,12 @@ fn kept_path(git: &Git) -> Result<PathBuf, RebaseError> {
 
 fn read(git: &Git) -> Result<Option<Kept>, RebaseError> {
     let path = kept_path(git)?;
-    match fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|source| RebaseError::Damaged { path, source }),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(PathError::new("read", &path, err).into()),
-    }
+    let Some(bytes) = if_there(fs::read(&path)).at("read", &path)? else {
+        return Ok(None);
+    };
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|source| RebaseError::Damaged { path, source })
 }
 
 fn write(git: &Git, kept: &Kept) -> Result<(), RebaseError> {

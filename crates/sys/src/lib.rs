@@ -49,5 +49,5 @@ mod root;
 
 pub use dma_latency::HeldDmaLatency;
 pub use fifo::make_fifo;
-pub use path_error::{At, PathError};
+pub use path_error::{At, PathError, if_there};
 pub use root::SysRoot;

@@ -63,6 +63,18 @@ impl PathError {
     }
 }
 
+/// Makes `None` of the error that nothing is there (`ENOENT`).
+///
+/// # Errors
+///
+/// All others of `found`.
+pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Puts what was tried, and on what, into an error of the operating system.
 pub trait At<T> {
     /// Says that `action` failed on `path`: `fs::write(&path, bytes).at("write", &path)?`.

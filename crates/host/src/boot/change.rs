@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_model::{BootFile, BootPlan, json};
-use punctual_sys::{PathError, SysRoot};
+use punctual_sys::{PathError, SysRoot, if_there};
 use serde::{Deserialize, Serialize};
 
 use super::place::{clear, new_id, replace, temporary};
@@ -275,11 +275,8 @@ fn without_ours(now: &str, old: &str, new: &str) -> String {
 
 /// Reads a text file; none where there is none.
 pub(crate) fn read_text(full: &Path) -> Result<Option<String>, BootError> {
-    match fs::read(full) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(failed("read", full, err)),
-    }
+    let bytes = if_there(fs::read(full)).map_err(|err| failed("read", full, err))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Gives a file its content, or removes it. It is there whole, old or new, whatever happens, and it is put together

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use punctual_sys::dir::Dir;
-use punctual_sys::{SysRoot, random};
+use punctual_sys::{SysRoot, if_there, random};
 use rustix::fs::{Gid, Uid, XattrFlags};
 use rustix::io::Errno;
 
@@ -87,10 +87,7 @@ pub(crate) fn clear(path: &Path) -> io::Result<()> {
 
 /// Opens a regular file; none where there is nothing. In the place of a symbolic link there would be a file.
 fn regular(path: &Path) -> io::Result<Option<File>> {
-    match Dir::around(path).and_then(|(above, name)| above.file(name)) {
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
-    }
+    if_there(Dir::around(path).and_then(|(above, name)| above.file(name)))
 }
 
 fn be_like(file: &File, pattern: &File) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
-use punctual_sys::{SysRoot, kexec};
+use punctual_sys::{SysRoot, if_there, kexec};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -369,11 +369,7 @@ impl Piece {
             Self::Text { path, old, new, .. } => undo_text(path, &full, old.as_ref(), new, at)?,
             Self::Environment { old, new, .. } => undo_environment(&full, old.as_deref(), new)?,
             Self::Variable { old, new, .. } => {
-                let now = match fs::read(&full) {
-                    Ok(bytes) => Some(bytes),
-                    Err(err) if err.kind() == io::ErrorKind::NotFound => None,
-                    Err(err) => return Err(failed("read", &full, err).into()),
-                };
+                let now = if_there(fs::read(&full)).map_err(|err| failed("read", &full, err))?;
                 // The boot loader takes it away when it heeds it; then an older choice must not come back.
                 if now == *old || now.is_none() {
                     AlreadyBack

@@ -7,7 +7,6 @@
 //! What is fetched is put together below a name that begins with a dot and renamed when it is whole.
 
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use punctual_sys::PathError;
+use punctual_sys::{At as _, PathError, if_there};
 
 use crate::file::read_whole;
 
@@ -161,10 +160,8 @@ impl KernelStore {
         damaged: &mut Vec<String>,
     ) -> Result<Vec<T>, KernelStoreError> {
         let directory = self.directory.join(kind.directory());
-        let entries = match fs::read_dir(&directory) {
-            Ok(entries) => entries,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(err) => return Err(PathError::new("list", &directory, err).into()),
+        let Some(entries) = if_there(fs::read_dir(&directory)).at("list", &directory)? else {
+            return Ok(Vec::new());
         };
         let mut names: Vec<String> = entries
             .flatten()
@@ -190,10 +187,8 @@ impl KernelStore {
         name: &str,
     ) -> Result<Option<T>, KernelStoreError> {
         let path = self.place(kind, name)?.join(kind.file());
-        let bytes = match read_whole(&path, LONGEST) {
-            Ok(bytes) => bytes,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(err) => return Err(PathError::new("read", &path, err).into()),
+        let Some(bytes) = if_there(read_whole(&path, LONGEST)).at("read", &path)? else {
+            return Ok(None);
         };
         serde_json::from_slice(&bytes)
             .map(Some)
