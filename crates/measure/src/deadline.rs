@@ -20,10 +20,8 @@ mod stalls;
 mod status;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use punctual_model::{CpuId, Nanos, Pin, Progress};
-use punctual_sys::thread::Tid;
 
 pub use cycle::{Iterations, Worked};
 pub use options::{Deadline, Due, ParseDueError, Work};
@@ -37,10 +35,7 @@ use crate::budget::Budgets;
 use crate::crew::{Crew, Post, ThreadReport};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
-use crate::stream::Stream;
-
-/// Time between two looks at the rings.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use crate::stream::{LOOK_EVERY, Stream};
 
 /// What one thread reports.
 #[derive(Debug)]
@@ -152,7 +147,7 @@ fn attend(
         }
         if frame.is_stopped() {
             // A thread may be in a long sleep.
-            crew.tids().into_iter().for_each(Tid::interrupt);
+            crew.interrupt();
         }
         frame.look(|| progress(watched));
     }

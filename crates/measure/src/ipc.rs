@@ -14,11 +14,9 @@ mod work;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress, choices};
 use punctual_stats::float;
-use punctual_sys::thread::Tid;
 use punctual_sys::wake;
 use punctual_sys::wake::{Condvar, Eventfd, Futex, Path, PiMutex, Pipe, Queue, Signal};
 
@@ -28,7 +26,7 @@ use crate::crew::{Crew, Post, ThreadReport};
 use crate::error::MeasureError;
 use crate::figures;
 use crate::frame::{Found, Frame};
-use crate::stream::{Stream, sample_checks};
+use crate::stream::{LOOK_EVERY, Stream, sample_checks};
 
 /// Share of the wake-ups before which a receiver must have slept.
 const MOST: f64 = 0.99;
@@ -183,14 +181,13 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     }
     let crew = Crew::assemble(works)?;
     frame.start_at(&crew, |begun| origin.store(begun.get(), Ordering::Release))?;
-    let tids = crew.tids();
     while !crew.is_done() {
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(LOOK_EVERY);
         made.iter_mut().for_each(|case| case.stream.drain(|_| ()));
         frame.look(|| progress(&mut made));
         if frame.is_stopped() {
             // Senders sleep through the others' turns.
-            tids.iter().for_each(|tid: &Tid| tid.interrupt());
+            crew.interrupt();
         }
     }
     let results = crew.join()?;

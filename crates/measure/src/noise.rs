@@ -32,10 +32,7 @@ use crate::crew::{Crew, Post, ThreadReport};
 use crate::duty::Duty;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
-use crate::stream::Stream;
-
-/// Time between two looks at the rings.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use crate::stream::{LOOK_EVERY, Stream};
 
 /// Time over which the rate of the counter is measured first. It is measured again over the run.
 const RATE_SPAN: Duration = Duration::from_millis(100);
@@ -190,7 +187,7 @@ fn with<T: Ticker>(
         posts.iter_mut().for_each(Spot::drain);
         if frame.is_stopped() {
             // A thread may be in a long pause.
-            crew.tids().into_iter().for_each(thread::Tid::interrupt);
+            crew.interrupt();
         }
         frame.look(|| progress(&mut posts));
     }

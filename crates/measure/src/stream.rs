@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use punctual_model::{Check, Nanos, Sample, Series, SeriesProgress};
 use punctual_stats::{Accumulator, Keep};
@@ -17,6 +18,9 @@ use crate::figures;
 
 /// Samples that are worked on at once: they fit the first-level cache.
 pub(crate) const BLOCK: usize = 256;
+
+/// Time between two looks at the rings.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A stall of whoever takes the samples in that the rings must survive.
 const RING_SPAN: Nanos = Nanos::from_secs(4);

@@ -17,13 +17,11 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use punctual_model::tasks::{TaskPolicy, TasksPlan, TasksRun};
 use punctual_model::{Better, Check, CpuId, CpuSet, Figure, Nanos, Policy, Progress, Series};
 use punctual_stats::{Keep, float};
 use punctual_sys::mutex::ProtocolMutex;
-use punctual_sys::thread::Tid;
 use punctual_sys::{SysRoot, clock, sched};
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -40,10 +38,7 @@ use crate::error::MeasureError;
 use crate::figures;
 use crate::frame::{Found, Frame, Throttling};
 use crate::gate::Start;
-use crate::stream::{Stream, Tap, ring_slots, sample_checks};
-
-/// Time between two looks at the rings.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use crate::stream::{LOOK_EVERY, Stream, Tap, ring_slots, sample_checks};
 
 /// Length of the work that the speed of a CPU is found with.
 const TRIAL: Nanos = Nanos::from_millis(1);
@@ -263,7 +258,7 @@ fn attend(frame: &mut Frame<'_>, crew: &Crew<Counted>, watched: &mut [Watched], 
         before = now;
         if frame.is_stopped() {
             // A thread may be in a long sleep.
-            crew.tids().into_iter().for_each(Tid::interrupt);
+            crew.interrupt();
         }
         frame.look(|| progress(watched));
     }
