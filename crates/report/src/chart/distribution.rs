@@ -66,8 +66,6 @@ pub struct Distribution {
     pub quantity: String,
     /// What it is shown in: µs, or those of virtual time.
     pub unit: &'static str,
-    /// Bins a factor of ten.
-    pub bins_a_decade: u32,
     /// Where the head ends and the tail begins, in ns.
     pub split_ns: u64,
     /// What is drawn.

@@ -236,7 +236,6 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             ),
             quantity,
             unit: micros_of(runs),
-            bins_a_decade: BINS,
             split_ns: split(&all),
             series: all,
             marks: series::marks(runs),

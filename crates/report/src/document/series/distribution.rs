@@ -87,7 +87,6 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
         ),
         quantity,
         unit: micros_of(runs),
-        bins_a_decade,
         split_ns: split(&series),
         series,
         marks,
