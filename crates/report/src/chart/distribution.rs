@@ -39,8 +39,6 @@ pub struct DistributionSeries {
     pub count: u64,
     /// Samples above the range of the histogram, in no bin.
     pub clamped: u64,
-    /// Smallest sample, exact, in ns.
-    pub min_ns: Option<u64>,
     /// Largest sample, exact, in ns.
     pub max_ns: Option<u64>,
     /// Whether it may be believed.
@@ -370,7 +368,6 @@ mod tests {
             bins: bins(&histogram, 20),
             count: histogram.count(),
             clamped: 0,
-            min_ns: histogram.min(),
             max_ns: histogram.max(),
             validity: Validity::Valid,
             shown: true,

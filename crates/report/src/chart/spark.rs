@@ -39,13 +39,11 @@ pub fn largest(values: &[Option<f64>], most: usize) -> Vec<Option<f64>> {
     values.chunks(each).map(largest).collect()
 }
 
-/// A row of a histogram: the samples from `from_ns` on, below `to_ns`.
+/// A row of a histogram: the samples from `from_ns` on, below those of the next row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The lowest value that belongs to it, in ns.
     pub from_ns: u64,
-    /// The first value that does not, in ns.
-    pub to_ns: u64,
     /// Samples.
     pub count: u64,
     /// Its bar: as long as the logarithm of the count, so that one sample among millions is seen.
@@ -81,29 +79,28 @@ pub fn histogram(bins: &[Bin], rows: usize, width: usize) -> Vec<Row> {
     edges.sort_unstable();
     edges.dedup();
     edges.push(u64::MAX);
-    let mut rows: Vec<(u64, u64, u64)> = Vec::new();
+    let mut rows: Vec<(u64, u64)> = Vec::new();
     for pair in edges.windows(2) {
         let [from, to] = *pair else { continue };
         let inside = bins.iter().filter(|b| b.from_ns >= from && b.from_ns < to);
-        rows.push((from, to, inside.map(|b| b.count).sum()));
+        rows.push((from, inside.map(|b| b.count).sum()));
     }
-    let has_others = |r: &(u64, u64, u64)| r.2 > 0 && (zeros.is_none() || r.0 > 0);
+    let has_others = |r: &(u64, u64)| r.1 > 0 && (zeros.is_none() || r.0 > 0);
     let begin = rows.iter().position(has_others).unwrap_or(0);
     let begin = match (zeros, begin.checked_sub(1).and_then(|n| rows.get_mut(n))) {
         (Some(zeros), Some(before)) => {
-            *before = (0, before.1, zeros.count);
+            *before = (0, zeros.count);
             begin - 1
         }
         _ => begin,
     };
-    let end = rows.iter().rposition(|r| r.2 > 0).unwrap_or(0);
-    let most = rows.iter().map(|r| r.2).max().unwrap_or(1).max(2) as f64;
+    let end = rows.iter().rposition(|r| r.1 > 0).unwrap_or(0);
+    let most = rows.iter().map(|r| r.1).max().unwrap_or(1).max(2) as f64;
     let drawn = rows.get(begin..=end).unwrap_or_default();
     drawn
         .iter()
-        .map(|(from_ns, to_ns, count)| Row {
+        .map(|(from_ns, count)| Row {
             from_ns: *from_ns,
-            to_ns: *to_ns,
             count: *count,
             bar: bar(*count, most, width),
         })

@@ -208,18 +208,12 @@ pub(super) fn thread(series: Option<&Series>, number: Option<u32>) -> String {
     }
 }
 
-/// The extremes of what a histogram holds, exact where the record has them.
-fn extremes(
-    run: &Named<'_>,
-    (context, thread): (Option<&str>, Option<u32>),
-) -> (Option<u64>, Option<u64>) {
+/// The largest of what a histogram holds, exact where the record has it.
+fn largest(run: &Named<'_>, (context, thread): (Option<&str>, Option<u32>)) -> Option<u64> {
     let of =
         |s: &&Series| s.context.as_deref() == context && (thread.is_none() || s.thread == thread);
-    let series = || run.record().series.iter().filter(of);
-    (
-        series().filter_map(|s| s.min_ns).min(),
-        series().filter_map(|s| s.max_ns).max(),
-    )
+    let series = run.record().series.iter().filter(of);
+    series.filter_map(|s| s.max_ns).max()
 }
 
 /// One distribution of a histogram, of a kind of latency and a thread.
@@ -232,7 +226,6 @@ pub(super) fn one(
     bins_a_decade: u32,
     look: Look,
 ) -> DistributionSeries {
-    let (min_ns, max_ns) = extremes(run, of);
     DistributionSeries {
         run: run.name.to_owned(),
         kernel: run.record().host.kernel_release.clone().unwrap_or_default(),
@@ -241,8 +234,7 @@ pub(super) fn one(
         bins: bins(histogram, bins_a_decade),
         count: histogram.count(),
         clamped: histogram.clamped(),
-        min_ns: min_ns.or_else(|| histogram.min()),
-        max_ns: max_ns.or_else(|| histogram.max()),
+        max_ns: largest(run, of).or_else(|| histogram.max()),
         validity: run.validity(),
         shown: whole,
         group: run.group.unwrap_or_default().to_owned(),
