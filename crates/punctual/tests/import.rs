@@ -488,11 +488,11 @@ fn histogram(
     end: u64,
     beyond: (u64, u64),
 ) -> PathBuf {
-    let mut text = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n".to_owned();
-    for us in 0..end {
+    let counts = (0..end).map(|us| {
         let count = rows.iter().find(|row| row.0 == us).map_or(0, |row| row.1);
-        text += &format!("{us:06} {count:06}\n");
-    }
+        format!("{us:06} {count:06}\n")
+    });
+    let counts: String = counts.collect();
     let counted: u64 = rows.iter().map(|row| row.1).sum();
     let sum: u64 = rows.iter().map(|(us, count)| us * count).sum();
     let (more, max) = beyond;
@@ -501,11 +501,12 @@ fn histogram(
     } else {
         rows.last().unwrap().0
     };
-    text += &format!(
-        "# Total: {counted:09}\n# Min Latencies: {:05}\n# Avg Latencies: {:05}\n# Max Latencies: {max:05}\n\
+    let mean = (sum + more * (end + 1)) / (counted + more);
+    let text = format!(
+        "# /dev/cpu_dma_latency set to 0us\n# Histogram\n{counts}# Total: {counted:09}\n\
+         # Min Latencies: {:05}\n# Avg Latencies: {mean:05}\n# Max Latencies: {max:05}\n\
          # Histogram Overflows: {more:05}\n",
-        rows[0].0,
-        (sum + more * (end + 1)) / (counted + more),
+        rows[0].0
     );
     let path = home.0.path().join(name);
     fs::write(&path, text).unwrap();
