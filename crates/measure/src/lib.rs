@@ -20,6 +20,7 @@ pub mod memory;
 pub mod noise;
 pub mod pacing;
 pub mod pi;
+pub mod refusal;
 pub mod release;
 pub mod stream;
 pub mod task_set;

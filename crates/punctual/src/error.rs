@@ -11,7 +11,10 @@ use std::net::AddrParseError;
 use std::num::{IntErrorKind, ParseIntError};
 
 use punctual_measure::MeasureError;
+use punctual_measure::refusal::{self, PRIVILEGE_HINT, Refusal};
+use punctual_model::Policy;
 use punctual_store::StoreError;
+use punctual_sys::{SysRoot, sched};
 use punctual_verdict::words::clean;
 
 use crate::exit::Exit;
@@ -252,10 +255,13 @@ fn not_text(args: &[OsString]) -> Option<String> {
     Some(option.map_or_else(|| arg.to_string(), |option| format!("{option} {arg}")))
 }
 
-/// How to get the privilege to measure.
-pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or allow real-time scheduling for a \
-     group: put the lines `@realtime - rtprio 95` and `@realtime - memlock unlimited` in \
-     /etc/security/limits.d/realtime.conf, then log in again";
+/// Returns why this process may not have `policy`, as far as it is known.
+pub(crate) fn refusals(policy: Policy) -> Vec<Refusal> {
+    // Of the first thread: how the program was started.
+    let own = i32::try_from(std::process::id()).ok();
+    let own = own.and_then(|first| sched::policy_of(first).ok());
+    refusal::refusals(&SysRoot::live(), policy, own, sched::niceness())
+}
 
 impl From<StoreError> for CliError {
     fn from(err: StoreError) -> Self {
@@ -314,7 +320,7 @@ fn hints(err: &MeasureError) -> Vec<String> {
     let deadline = matches!(
         err,
         MeasureError::Policy {
-            policy: punctual_model::Policy::Deadline { .. },
+            policy: Policy::Deadline { .. },
             ..
         }
     );
@@ -326,7 +332,7 @@ fn hints(err: &MeasureError) -> Vec<String> {
         );
     }
     if let MeasureError::TaskPolicy { policy, .. } = err
-        && matches!(policy, punctual_model::Policy::Deadline { .. })
+        && matches!(policy, Policy::Deadline { .. })
     {
         hints.push(
             "the kernel admits SCHED_DEADLINE only for tasks that may use all CPUs of their root domain, so without \
@@ -364,16 +370,21 @@ fn hints(err: &MeasureError) -> Vec<String> {
              leave the idle states alone with --dma-latency off"
                 .to_owned(),
         );
+    } else if let MeasureError::Policy { policy, .. } | MeasureError::TaskPolicy { policy, .. } =
+        err
+        && err.is_denied()
+    {
+        let said = |of: Refusal| format!("{}: {}", of.reason, of.remedy);
+        hints.extend(refusals(*policy).into_iter().map(said));
+        if policy.is_real_time() && matches!(err, MeasureError::Policy { .. }) {
+            hints.push(ORDINARY.to_owned());
+        }
     } else if err.is_denied() {
         if !punctual_sys::thread::is_root() {
             hints.push(PRIVILEGE_HINT.to_owned());
         }
-        match err {
-            MeasureError::Policy { .. } => hints.push(ORDINARY.to_owned()),
-            MeasureError::Lock(_) => {
-                hints.push("or leave the memory unlocked with --mlock off".to_owned());
-            }
-            _ => {}
+        if matches!(err, MeasureError::Lock(_)) {
+            hints.push("or leave the memory unlocked with --mlock off".to_owned());
         }
     }
     hints

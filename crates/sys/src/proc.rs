@@ -22,6 +22,21 @@ pub fn below(sys: &SysRoot, root: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
+/// Returns the value of a line `key: value` of a status file (proc_pid_status(5)).
+pub fn status<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
+        .map(str::trim)
+}
+
+/// Whether this process is in another user namespace than the first one, as far as its map of users tells: only there
+/// every user has a number (user_namespaces(7)). False where the map cannot be read.
+pub fn is_in_user_namespace(sys: &SysRoot) -> bool {
+    let map = sys.read("/proc/self/uid_map").unwrap_or_default();
+    let words: Vec<&str> = map.split_whitespace().collect();
+    !words.is_empty() && words != ["0", "0", "4294967295"]
+}
+
 /// A line of `/proc/PID/stat` or `/proc/PID/task/TID/stat` (proc_pid_stat(5)).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Stat<'a> {

@@ -51,6 +51,20 @@ pub fn policy_of(tid: i32) -> io::Result<Policy> {
     from_attr(&attr_of(tid)?)
 }
 
+/// Returns the niceness of the calling thread, which it has under every policy, from -20 to 19.
+pub fn niceness() -> i8 {
+    let nice = rustix::process::getpriority_process(None);
+    nice.ok()
+        .and_then(|nice| i8::try_from(nice).ok())
+        .unwrap_or(0)
+}
+
+/// Returns the policy of an ordinary thread as the caller of this program means it: `SCHED_OTHER` with the niceness that
+/// this thread has. A user may not go below that (`RLIMIT_NICE`).
+pub fn ordinary() -> Policy {
+    Policy::Other { nice: niceness() }
+}
+
 fn attr_of(tid: i32) -> io::Result<libc::sched_attr> {
     let mut attr = zeroed();
     // SAFETY: the kernel writes at most the given size, which is that of `attr`; flags are zero.
@@ -269,6 +283,7 @@ mod tests {
         std::thread::spawn(|| {
             set_policy(Policy::Other { nice: 3 }).unwrap();
             assert_eq!(policy_of(0).unwrap(), Policy::Other { nice: 3 });
+            assert_eq!(ordinary(), Policy::Other { nice: 3 });
             set_policy(Policy::Batch).unwrap();
             assert_eq!(policy_of(0).unwrap(), Policy::Batch);
         })

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{Codec, CpuId, CpuSet};
 use punctual_sys::proc::Stat;
+pub(crate) use punctual_sys::proc::status;
 
 /// Services that move interrupts, change frequencies, or watch the system in ways that real-time
 /// work notices.
@@ -63,13 +64,6 @@ const MOST_CPUS: CpuId = 8_192;
 pub(crate) fn chosen(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0)
-}
-
-/// Returns the value of a line `key: value` of a status file.
-pub(crate) fn status<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
-        .map(str::trim)
 }
 
 /// Returns the soft limit of a resource in a `limits` file, which may be `unlimited`.

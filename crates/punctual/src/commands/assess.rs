@@ -8,8 +8,10 @@
 
 mod beside;
 
+use std::io;
 use std::path::Path;
 
+use punctual_measure::refusal::Refusal;
 use punctual_model::{
     Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
@@ -21,7 +23,7 @@ use punctual_verdict::assessment::assess;
 use self::beside::Beside;
 use crate::cli::{self, AssessArgs, with_limits};
 use crate::cpus::{Cpus, cpus, on_each, usable};
-use crate::error::{CliError, PRIVILEGE_HINT};
+use crate::error::{self, CliError};
 use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
@@ -63,10 +65,10 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
         )));
     }
     let cpus = cpus(&sys)?;
-    let obstacle = obstacle();
+    let (policy, obstacle) = policy();
     let spec = RunSpec {
         duration_ns: Some(Nanos::new(args.duration.get() / count)),
-        ..spec(args, &cpus, obstacle.is_some())?
+        ..spec(args, &cpus, policy)?
     };
     let store = Store::open(home::find(home)?)?;
     let stop = StopRequest::on_signals()?;
@@ -169,14 +171,10 @@ fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result
     Ok(Exit::Fine)
 }
 
-fn spec(args: &AssessArgs, cpus: &Cpus, ordinary: bool) -> Result<RunSpec, CliError> {
+fn spec(args: &AssessArgs, cpus: &Cpus, policy: Policy) -> Result<RunSpec, CliError> {
     let measured = match &args.cpus {
         Some(asked) => usable("--cpus", asked, cpus)?,
         None => cpus.allowed.clone(),
-    };
-    let priority = match ordinary {
-        true => Policy::Other { nice: 0 },
-        false => POLICY,
     };
     Ok(RunSpec {
         warm_up_ns: Nanos::from_millis(100),
@@ -185,20 +183,51 @@ fn spec(args: &AssessArgs, cpus: &Cpus, ordinary: bool) -> Result<RunSpec, CliEr
             true => DEADLINES.to_vec(),
             false => args.deadline.clone(),
         },
-        ..on_each(measured, cpus, priority)
+        ..on_each(measured, cpus, policy)
     })
 }
 
-/// Tries the policy on a separate thread, and says why it is refused.
-fn obstacle() -> Option<String> {
-    let tried = std::thread::spawn(|| sched::set_policy(POLICY)).join();
-    match tried {
-        Ok(Ok(())) => None,
-        Ok(Err(err)) => Some(format!(
-            "the threads run as SCHED_OTHER, because {} was refused ({err}) for lack of \
-             CAP_SYS_NICE; for a real-time measurement {PRIVILEGE_HINT}",
-            POLICY.kernel_name()
-        )),
-        Err(_) => Some("the policy could not be tested".to_owned()),
-    }
+/// Returns the policy to measure with, and what is to be said where that is no real-time policy.
+fn policy() -> (Policy, Option<String>) {
+    let Err(refused) = tried(POLICY) else {
+        return (POLICY, None);
+    };
+    let ordinary = sched::ordinary();
+    // A user may not leave SCHED_IDLE.
+    let policy = match tried(ordinary) {
+        Ok(()) => ordinary,
+        Err(_) => sched::policy_of(0).unwrap_or(ordinary),
+    };
+    (policy, Some(obstacle(policy, &refused)))
+}
+
+/// Tries a policy on a separate thread.
+fn tried(policy: Policy) -> io::Result<()> {
+    let tried = std::thread::spawn(move || sched::set_policy(policy)).join();
+    tried.unwrap_or_else(|_| Err(io::Error::other("the policy could not be tested")))
+}
+
+/// Says why the policy is refused, and what would help.
+fn obstacle(policy: Policy, refused: &io::Error) -> String {
+    let runs_as = match policy {
+        Policy::Other { nice } if nice != 0 => format!("SCHED_OTHER (niceness {nice})"),
+        policy => policy.kernel_name().to_owned(),
+    };
+    let why = match refused.kind() {
+        io::ErrorKind::PermissionDenied => error::refusals(POLICY),
+        _ => Vec::new(),
+    };
+    let list = |part: fn(&Refusal) -> &str| why.iter().map(part).collect::<Vec<_>>().join(", and ");
+    let help = match why.is_empty() {
+        true => String::new(),
+        false => format!(
+            ": {}; for a real-time measurement {}",
+            list(|of| &of.reason),
+            list(|of| &of.remedy)
+        ),
+    };
+    format!(
+        "the threads run as {runs_as}, because {} was refused ({refused}){help}",
+        POLICY.kernel_name()
+    )
 }

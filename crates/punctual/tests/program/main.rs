@@ -15,6 +15,7 @@ mod bad_input;
 mod bad_store;
 mod browser;
 mod compare;
+mod confined;
 mod deadline;
 mod disk;
 mod doctor;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Where the program may do less than elsewhere: cgroups, capabilities, limits, a tree without `/proc`. It says what is in the way.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{Answer, Home, finish, machine, program};
+
+/// Runs the program by a line of the shell, in which it is `"$0" "$@"`.
+fn by(home: &Home, line: &str, args: &[&str]) -> Answer {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).arg(program()).args(args);
+    command.env("PUNCTUAL_HOME", home.store());
+    finish(command)
+}
+
+/// A control group of version 1 or 2. Gone when this is dropped.
+struct Group(PathBuf);
+
+impl Group {
+    /// Makes one of the controller `cpu` with these settings: files and values of version 1, or of version 2.
+    fn with(name: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> Option<Self> {
+        if !machine::root() {
+            return None;
+        }
+        let name = format!("punctual-test-{name}-{}", std::process::id());
+        let (v1, v2) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
+        let (root, settings) = match v1.join("cgroup.procs").exists() {
+            true => (v1, old),
+            false => (v2, new),
+        };
+        if settings.is_empty() || fs::create_dir(root.join(&name)).is_err() {
+            return None;
+        }
+        let group = Self(root.join(name));
+        let set = |(file, value): &(&str, &str)| fs::write(group.0.join(file), value).is_ok();
+        settings.iter().all(set).then_some(group)
+    }
+
+    fn run(&self, home: &Home, args: &[&str]) -> Answer {
+        let enter = format!(
+            "echo $$ >{}/cgroup.procs; exec \"$0\" \"$@\"",
+            self.0.display()
+        );
+        by(home, &enter, args)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            // Whoever was in it is going still.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_group_without_real_time_budget_is_named_and_no_privilege_is() {
+    let Some(group) = Group::with("budget", &[("cpu.rt_runtime_us", "0")], &[]) else {
+        return machine::skip("rt budget", "no group with a real-time budget can be made");
+    };
+    let home = Home::new();
+    let reason = format!("{} has no real-time budget", group.0.display());
+    let answer = group.run(&home, &["measure", "wakeup", "--samples=20", "--quiet"]);
+    answer.error(5, &[&reason, "cpu.rt_runtime_us"]).hinted();
+    assert!(!answer.stderr.contains("sudo"), "{answer:#?}");
+    let answer = group.run(&home, &["assess", "--duration=2s", "--quiet"]);
+    let words: Vec<&str> = answer.stdout.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains(&reason), "{text}");
+    assert!(!text.contains("CAP_SYS_NICE"), "{text}");
+}
+
+#[test]
+fn root_without_the_capability_is_told_what_gives_it() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let without = "exec setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice \"$0\" \"$@\"";
+    let answer = by(&home, without, &["measure", "wakeup", "--samples=20"]);
+    answer.error(5, &["root has no CAP_SYS_NICE", "--cap-add=SYS_NICE"]);
+    assert!(!answer.stderr.contains("sudo"), "{answer:#?}");
+}
