@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punctual_model::Nanos;
+use punctual_sys::random;
 use uuid::Uuid;
 
 use crate::error::LabError;
@@ -278,7 +279,7 @@ impl Engine<'_> {
         let mut work = Vec::with_capacity(slots.len());
         for slot in slots {
             let what = self.invocation_of(*slot)?;
-            let run = Uuid::now_v7();
+            let run = random::id().map_err(LabError::Id)?;
             self.state.begin(*slot, run)?;
             let standing = self.standing();
             self.follower.begin(*slot, &standing);

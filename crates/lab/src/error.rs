@@ -32,6 +32,9 @@ pub enum LabError {
         /// What is wrong with it.
         reason: String,
     },
+    /// No id could be made.
+    #[error("make an id")]
+    Id(#[source] std::io::Error),
     /// Somebody else carries this experiment out.
     #[error("another process is running {}", path.display())]
     Busy {

@@ -16,7 +16,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use punctual_sys::dir::read_regular;
-use punctual_sys::{At as _, PathError};
+use punctual_sys::{At as _, PathError, random};
 use rustix::fs::{FlockOperation, flock};
 use uuid::Uuid;
 
@@ -107,7 +107,7 @@ impl State {
         }
         let parent = dir.parent().unwrap_or(dir);
         fs::create_dir_all(parent).at("create", parent)?;
-        let tmp = parent.join(format!(".tmp-{}", Uuid::now_v7()));
+        let tmp = parent.join(format!(".tmp-{}", random::id().map_err(LabError::Id)?));
         let made =
             make(&tmp, plan, text).and_then(|()| Ok(fs::rename(&tmp, dir).at("create", dir)?));
         if let Err(err) = made {
@@ -162,7 +162,7 @@ impl State {
         let _lock = lock(dir)?;
         // At once: a directory of which half is gone could be taken for a damaged experiment.
         let parent = dir.parent().unwrap_or(dir);
-        let tmp = parent.join(format!(".tmp-{}", Uuid::now_v7()));
+        let tmp = parent.join(format!(".tmp-{}", random::id().map_err(LabError::Id)?));
         fs::rename(dir, &tmp).at("remove", dir)?;
         fs::remove_dir_all(&tmp).at("remove", &tmp)?;
         Ok(sync_dir(parent)?)
@@ -373,7 +373,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("x");
         let mut state = State::create(&dir, &plan(), "text").unwrap();
-        let (one, two) = (Uuid::now_v7(), Uuid::now_v7());
+        let (one, two) = (random::id().unwrap(), random::id().unwrap());
         state.begin(SLOT, one).unwrap();
         state.end(one, RunEnd::Valid, 1.5, None).unwrap();
         state.begin(SLOT, two).unwrap();
@@ -429,7 +429,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("x");
         let mut state = State::create(&dir, &plan(), "").unwrap();
-        let run = Uuid::now_v7();
+        let run = random::id().unwrap();
         state.begin(SLOT, run).unwrap();
         state.end(run, RunEnd::Valid, 1.5, None).unwrap();
         drop(state);
@@ -452,7 +452,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("x");
         let mut state = State::create(&dir, &plan(), "old").unwrap();
-        let run = Uuid::now_v7();
+        let run = random::id().unwrap();
         state.begin(SLOT, run).unwrap();
         state.end(run, RunEnd::Valid, 1.5, None).unwrap();
         state.finish("all blocks are done").unwrap();

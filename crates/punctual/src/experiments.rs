@@ -26,7 +26,6 @@ use punctual_lab::parameters;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::State;
 use punctual_store::Store;
-use uuid::Uuid;
 
 pub(crate) use self::left_out::lack_of;
 use self::runner::{Child, Way};
@@ -36,6 +35,7 @@ use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
 use crate::output::{print, remark};
+use crate::recording::new_id;
 use crate::signals::StopRequest;
 use crate::view::View;
 
@@ -166,7 +166,7 @@ pub(crate) fn of_command(
         }
         return Ok((experiment_of(state.text(), state.plan())?, state));
     }
-    let id = Uuid::now_v7().as_u64_pair();
+    let id = new_id()?.as_u64_pair();
     let verb = command.rsplit(' ').next().unwrap_or(command);
     // The time comes first, so that names are in their order, and chance after it, for those of one moment.
     let name = format!("{verb}-{:012x}-{:04x}", id.0 >> 16, id.1 & 0xffff);

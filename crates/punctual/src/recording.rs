@@ -21,7 +21,7 @@ use punctual_measure::watch::Beside as Explainer;
 use punctual_measure::{MeasureError, Sink, wakeup, work};
 use punctual_model::{Better, Figure, RunRecord, RunSpec};
 use punctual_store::{Raw, RunWriter, Store, StoreError, free_bytes};
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, random};
 use uuid::Uuid;
 
 pub(crate) use self::job::Job;
@@ -53,11 +53,16 @@ const SAMPLE_BYTES: u64 = 28;
 /// Returns the id of the run to be made: as an experiment wants it, else a new one.
 pub(crate) fn run_id() -> Result<Uuid, CliError> {
     let Some(given) = std::env::var_os(RUN_ID) else {
-        return Ok(Uuid::now_v7());
+        return new_id();
     };
     let id = given.to_str().and_then(|text| text.parse::<Uuid>().ok());
     id.filter(|id| id.get_version_num() == 7)
         .ok_or_else(|| CliError::usage(format!("{RUN_ID}: must be a UUID of version 7, or unset")))
+}
+
+/// Makes an id.
+pub(crate) fn new_id() -> Result<Uuid, CliError> {
+    random::id().map_err(|err| CliError::failed_to("make an id").because(err))
 }
 
 /// Ends with the experiment that this measurement is part of, if it is part of one.

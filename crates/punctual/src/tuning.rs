@@ -23,7 +23,6 @@ use punctual_host::profile::Profile;
 use punctual_host::session::{Left, Purpose, Session, SessionError, Tuner};
 use punctual_model::{CpuSet, HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport};
 use punctual_sys::{HeldDmaLatency, SysRoot};
-use uuid::Uuid;
 
 pub(crate) use self::keeper::{Keep, Watch, end_process, is_alive, release};
 pub(crate) use self::profile::{listed, owners, wanted as profile};
@@ -31,6 +30,7 @@ use crate::cli::{CareArgs, WishArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
+use crate::recording::new_id;
 
 /// Where the journal is, unless another place is named.
 const STATE: &str = "/var/lib/punctual/tune";
@@ -361,7 +361,7 @@ pub(crate) fn begin(
     let now = Timestamp::now();
     let until = duration.and_then(|span| now.checked_add(std::time::Duration::from(span)).ok());
     let purpose = Purpose {
-        id: Uuid::now_v7().to_string(),
+        id: new_id()?.to_string(),
         name: purpose.to_owned(),
         started: seconds(now),
         until: until.map(seconds),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Answer, Home, finish, machine, program};
+use crate::common::{Answer, Home, QUICK, finish, machine, program};
 
 /// Runs the program by a line of the shell, in which it is `"$0" "$@"`.
 fn by(home: &Home, line: &str, args: &[&str]) -> Answer {
@@ -88,4 +88,17 @@ fn root_without_the_capability_is_told_what_gives_it() {
     let answer = by(&home, without, &["measure", "wakeup", "--samples=20"]);
     answer.error(5, &["root has no CAP_SYS_NICE", "--cap-add=SYS_NICE"]);
     assert!(!answer.stderr.contains("sudo"), "{answer:#?}");
+}
+
+#[test]
+fn where_no_descriptor_is_left_it_says_so() {
+    let home = Home::new();
+    // In a static program the id of a run was made from /dev/random, and that it could not be opened was a panic.
+    for limit in 4..=9 {
+        let line = format!("ulimit -n {limit}; exec \"$0\" \"$@\"");
+        let answer = by(&home, &line, &QUICK);
+        assert!([0, 1].contains(&answer.code()), "{limit}: {answer:#?}");
+        let said = answer.stderr.contains("Too many open files");
+        assert!(said || limit > 6, "{limit}: {answer:#?}");
+    }
 }

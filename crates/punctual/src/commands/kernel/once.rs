@@ -13,7 +13,6 @@ use punctual_kernel::package::{self, KernelPackage};
 use punctual_model::{OneShotPlan, OneShotStatus};
 use punctual_report::document::Document;
 use tempfile::TempDir;
-use uuid::Uuid;
 
 use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::error::CliError;
@@ -21,6 +20,7 @@ use crate::exit::Exit;
 use crate::experiments::{Manner, status};
 use crate::kernels::kernel_store::{self, failed, now, show};
 use crate::output::{self, confirm, print};
+use crate::recording::new_id;
 use crate::tuning::{Place, undone};
 use crate::{experiments, home};
 
@@ -140,7 +140,7 @@ fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, Cl
     let theirs = found.modules.clone();
     let theirs = theirs.filter(|_| !place.sys.exists(&format!("/lib/modules/{release}")));
     Ok(Wish {
-        id: Uuid::now_v7().simple().to_string(),
+        id: new_id()?.simple().to_string(),
         image: found.image.clone(),
         version,
         initrd: match (&args.initrd, args.make_initrd) {

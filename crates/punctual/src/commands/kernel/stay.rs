@@ -13,7 +13,6 @@ use punctual_model::{
 };
 use punctual_report::document::Document;
 use tempfile::TempDir;
-use uuid::Uuid;
 
 use super::once::{Named, exist, named, unpacked};
 use crate::cli::{KernelInstallArgs, KernelInstalledArgs, KernelUninstallArgs, StayPlace};
@@ -21,6 +20,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::kernels::kernel_store::{self, failed, now, show};
 use crate::output::{self, confirm, print};
+use crate::recording::new_id;
 use crate::tuning::{Place, undone};
 
 /// Installs a kernel to stay.
@@ -167,7 +167,7 @@ impl Found {
             }
         }
         Ok(StayWish {
-            id: Uuid::now_v7().simple().to_string(),
+            id: new_id()?.simple().to_string(),
             name: self.name.clone(),
             image: self.image.clone(),
             release,

@@ -20,13 +20,12 @@ use punctual_store::{Raw, RunWriter, Store, archive};
 use punctual_sys::dir::Dir;
 use punctual_verdict::select::{RunSource, at_path};
 use punctual_verdict::words::{clean, plural};
-use uuid::Uuid;
 
 use crate::cli::ImportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, print, remark};
-use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
+use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE, new_id};
 
 /// Imports each file into a run of its own, and whole runs as they are. A file or a run that fails imports nothing and stops
 /// no other.
@@ -323,7 +322,7 @@ fn one(
     let format = format.ok_or_else(|| failed(ImportError::no_format(&head)))?;
     let whole = BufReader::with_capacity(256 << 10, io::Cursor::new(head).chain(input));
 
-    let id = Uuid::now_v7();
+    let id = new_id()?;
     let raw = match format {
         Format::CyclictestLog | Format::JitterdebuggerRaw => Raw::Keep,
         _ => Raw::Drop,

@@ -34,6 +34,7 @@ use crate::experiments::runner::{Child, Way};
 use crate::experiments::{Manner, go_on, how_to_resume, of_command, results, tuned};
 use crate::home;
 use crate::output::{remark, remark_on};
+use crate::recording::new_id;
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Place, STATE_VARIABLE, Tuned, Wish};
 
@@ -85,7 +86,10 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
     let loads = args.loads.chosen()?;
     let store = Store::open(home::find(home)?)?;
     let resumed = args.resume.as_deref();
-    let seed = args.seed.unwrap_or_else(seed_of_the_moment);
+    let seed = match args.seed {
+        Some(seed) => seed,
+        None => seed_of_the_moment()?,
+    };
     let (experiment, mut state) = of_command(&store, "tune trial", resumed, seed, |name| {
         text_of(name, args, &wish, (&measured, &loads), &tried)
     })?;
@@ -133,10 +137,10 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
     Ok(Exit::Failed)
 }
 
-fn seed_of_the_moment() -> u64 {
+fn seed_of_the_moment() -> Result<u64, CliError> {
     // The last bits of the id are random.
-    let id = uuid::Uuid::now_v7().as_u64_pair().1;
-    id & 0xffff_ffff
+    let id = new_id()?.as_u64_pair().1;
+    Ok(id & 0xffff_ffff)
 }
 
 /// Divides a profile into its knobs, as far as there is anything to try of them here.
