@@ -50,7 +50,8 @@ impl Tracefs {
     /// # Errors
     ///
     /// [`TracefsError::Missing`] on a kernel without tracing, [`TracefsError::Denied`] without the
-    /// privilege, [`TracefsError::Locked`] where lockdown forbids it, [`TracefsError::Open`] with what the kernel said otherwise.
+    /// privilege, [`TracefsError::Locked`] where lockdown forbids it, [`TracefsError::NoProc`] without `/proc`,
+    /// [`TracefsError::Empty`] and [`TracefsError::Open`] with what the kernel said otherwise.
     pub fn open(sys: &SysRoot) -> Result<Self, TracefsError> {
         for place in PLACES {
             if sys.exists(&format!("{place}/{LANDMARK}")) {
@@ -71,7 +72,7 @@ impl Tracefs {
         let path = format!("/proc/self/fd/{}", detached.as_raw_fd());
         let root = SysRoot::of_kernel(path);
         if !root.exists(LANDMARK) {
-            return Err(TracefsError::Locked);
+            return Err(why_empty(sys));
         }
         Ok(Self {
             root,
@@ -193,6 +194,22 @@ impl Tracefs {
     }
 }
 
+/// Says why there is nothing in a tracefs that could be opened.
+fn why_empty(sys: &SysRoot) -> TracefsError {
+    if !sys.exists("/proc/self/fd") {
+        return TracefsError::NoProc;
+    }
+    // The level that closes tracefs (LOCKDOWN_TRACEFS in security/security.c). Where securityfs is not mounted, the
+    // command line may say so.
+    let says = |path, word| sys.read(path).is_ok_and(|text| text.contains(word));
+    match says("/sys/kernel/security/lockdown", "[confidentiality]")
+        || says("/proc/cmdline", "lockdown=confidentiality")
+    {
+        true => TracefsError::Locked,
+        false => TracefsError::Empty,
+    }
+}
+
 /// Opens tracefs without a place in any directory.
 fn detached() -> rustix::io::Result<OwnedFd> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -244,6 +261,12 @@ pub enum TracefsError {
         "the kernel is locked down and its tracefs empty: boot with lockdown=none, where policy and secure boot allow it"
     )]
     Locked,
+    /// There is no way to what was opened.
+    #[error("tracefs is not mounted, and cannot be reached without it: /proc is not mounted here")]
+    NoProc,
+    /// The file system is there, and empty, and nothing says why.
+    #[error("tracefs is empty here, and the kernel does not say that it is locked down")]
+    Empty,
     /// The kernel refused.
     #[error("open tracefs, which is not mounted")]
     Open(#[source] io::Error),
@@ -287,6 +310,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let err = Tracefs::open(&SysRoot::at(dir.path())).unwrap_err();
         assert!(matches!(err, TracefsError::Missing), "{err}");
+    }
+
+    #[test]
+    fn lockdown_is_claimed_only_where_the_kernel_says_so() {
+        let seen = |files: &[(&str, &str)]| {
+            let dir = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let path = dir.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            why_empty(&SysRoot::at(dir.path()))
+        };
+        let file = "sys/kernel/security/lockdown";
+        let locked = (file, "none integrity [confidentiality]\n");
+        let proc = ("proc/self/fd/0", "");
+        assert!(matches!(seen(&[]), TracefsError::NoProc));
+        assert!(matches!(seen(&[proc]), TracefsError::Empty));
+        assert!(matches!(seen(&[proc, locked]), TracefsError::Locked));
+        let integrity = (file, "none [integrity] confidentiality\n");
+        assert!(matches!(seen(&[proc, integrity]), TracefsError::Empty));
+        let line = ("proc/cmdline", "quiet lockdown=confidentiality\n");
+        assert!(matches!(seen(&[proc, line]), TracefsError::Locked));
     }
 
     #[test]
