@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueEnum};
-use punctual_model::{CpuSet, Nanos, Policy};
+use punctual_model::{CpuSet, Nanos, ParsePolicyError, Policy};
 use punctual_stats::requirement::Requirement;
+use punctual_sys::sched;
 
 use super::{DmaLatency, LoadOptions, Switch, Tag, label, path};
 use crate::error::CliError;
@@ -23,6 +24,16 @@ pub(crate) fn own(of: &'static [Own]) -> impl Fn(Arg) -> Arg {
         Some((_, value, None)) => arg.default_value(*value),
         None => arg,
     }
+}
+
+/// Reads a policy. An ordinary thread whose niceness is not stated keeps that of who starts the program: a user could not
+/// go below it, and it is recorded.
+fn policy(text: &str) -> Result<Policy, ParsePolicyError> {
+    let policy: Policy = text.parse()?;
+    Ok(match policy {
+        Policy::Other { .. } if !text.contains(':') => sched::ordinary(),
+        stated => stated,
+    })
 }
 
 /// The policy of an instrument of throughput, whose threads start others.
@@ -113,12 +124,14 @@ pub struct RepeatArgs {
 /// Options that all instruments have
 #[derive(Args, Clone, Debug)]
 pub struct CommonArgs {
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE] (ordinary, with the niceness of who starts it
+    /// or this one), b, i, d:RUNTIME:PERIOD
     #[arg(
         long,
         short = 'p',
         value_name = "POLICY",
         default_value = "f:80",
+        value_parser = policy,
         help_heading = "Threads"
     )]
     pub priority: Policy,

@@ -12,8 +12,8 @@ use clap::{Args, ValueEnum};
 use punctual_measure::watch::{
     self, LARGEST_BUFFER_KIB, Matters, ProgramEnd, Taken, Target, Watch,
 };
-use punctual_model::{Nanos, Policy};
-use punctual_sys::calls;
+use punctual_model::Nanos;
+use punctual_sys::{calls, sched};
 
 use super::request::{self, Request};
 use crate::cli::{self, CommonArgs, StatisticsArgs};
@@ -161,7 +161,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     if args.period.is_some_and(Nanos::is_zero) {
         return Err(CliError::usage("--period 0s: no thread waits for that"));
     }
-    if args.common.priority != (Policy::Other { nice: 0 }) {
+    if args.common.priority != sched::ordinary() {
         let error = CliError::usage("--priority: a program that is watched sets its own");
         return Err(error.hint("start it with that policy: punctual watch -- chrt -f 80 COMMAND"));
     }

@@ -128,6 +128,49 @@ fn a_user_without_privilege_can_measure_an_ordinary_thread() {
 }
 
 #[test]
+fn an_ordinary_thread_keeps_the_niceness_that_its_user_cannot_go_below() {
+    let Some(user) = User::nobody() else { return };
+    let under = |tool: &[&str], args: &[&str]| {
+        let mut command = Command::new(tool[0]);
+        command.args(&tool[1..]).arg(&user.program).args(args);
+        command.env("PUNCTUAL_HOME", user.home.store());
+        command.uid(USER).gid(USER);
+        finish(command)
+    };
+    let ordinary = ["measure", "wakeup", "--priority=o", "--samples=20"];
+    let json = [&ordinary[..], &["--quiet", "--json"]].concat();
+    let record = under(&["nice", "-n", "10"], &json).record();
+    assert_eq!(record["series"][0]["policy"], "o:10");
+    let assessed = under(
+        &["nice", "-n", "10"],
+        &["assess", "--duration=4s", "--quiet", "--json"],
+    );
+    let assessed = assessed.json();
+    assert!(
+        assessed["obstacle"]
+            .as_str()
+            .unwrap()
+            .contains("niceness 10"),
+        "{assessed:#}"
+    );
+    assert_eq!(
+        assessed["conditions"][0]["run"]["series"][0]["policy"],
+        "o:10"
+    );
+    let refused = under(
+        &["nice", "-n", "10"],
+        &["measure", "wakeup", "--priority=o:0", "--samples=20"],
+    );
+    refused.error(5, &["niceness 0 is below the 10"]);
+    let refused = under(&["chrt", "--idle", "0"], &ordinary);
+    refused.error(
+        5,
+        &["SCHED_IDLE, which a user may not leave", "--priority i"],
+    );
+    assert!(!refused.stderr.contains("rtprio"), "{refused:#?}");
+}
+
+#[test]
 fn a_user_without_privilege_is_told_what_could_not_be_read() {
     let Some(user) = User::nobody() else { return };
     let answer = user.run(&["doctor"]);
