@@ -71,6 +71,8 @@ pub use exit::Exit;
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     punctual_sys::memory::use_one_heap();
     punctual_sys::process::name_if_exe(c"punctual");
+    // Without it the limit ends the program, which says nothing then.
+    drop(punctual_sys::thread::outlive_file_size_limit());
     if agent::is_wanted() {
         agent::main();
     }

@@ -7,10 +7,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use punctual_model::Bytes;
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
 use crate::root::SysRoot;
@@ -61,6 +61,56 @@ impl ScratchFile {
     pub fn share(&self) -> io::Result<String> {
         fcntl_setfd(&self.file, FdFlags::empty())?;
         Ok(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
+}
+
+/// A file that gets its name when it is whole: until then it has none, and is gone with this process, whatever ends it.
+#[derive(Debug)]
+pub struct Nameless {
+    file: File,
+}
+
+impl Nameless {
+    /// Makes an empty one in `directory`, or nothing where the file system has no such files.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does: `ENOENT`, `EACCES`, `EROFS`, `ENOSPC`.
+    pub fn create(directory: &Path) -> io::Result<Option<Self>> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let file: File = match openat(CWD, directory, flags, mode) {
+            Ok(fd) => fd.into(),
+            // As in `ScratchFile::create`.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+        // The way to its name (open(2), O_TMPFILE) leads over /proc.
+        let nameless = Self { file };
+        Ok(nameless.descriptor().exists().then_some(nameless))
+    }
+
+    /// Returns another handle of the file, to write to.
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE` where no descriptor is left.
+    pub fn writer(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Gives it the name `path`, in the directory that it was made in.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` where something has the name.
+    pub fn name(&self, path: &Path) -> io::Result<()> {
+        let flags = AtFlags::SYMLINK_FOLLOW;
+        Ok(linkat(CWD, self.descriptor(), CWD, path, flags)?)
+    }
+
+    fn descriptor(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 }
 

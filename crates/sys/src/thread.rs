@@ -115,13 +115,27 @@ pub(crate) fn dynamic_clock(id: libc::clockid_t) -> Option<Nanos> {
 ///
 /// Fails as `sigaction(2)` does, for no reason that is known.
 pub fn allow_interrupts() -> io::Result<()> {
+    take_and_do_nothing(interrupt_signal())
+}
+
+/// Makes a file that would become larger than the limit (`ulimit -f`) an error, `EFBIG`, and no signal that ends the
+/// program. Programs that are started have the signal as ever: a handler, unlike to ignore it, ends with `execve(2)`.
+///
+/// # Errors
+///
+/// Fails as `sigaction(2)` does, for no reason that is known.
+pub fn outlive_file_size_limit() -> io::Result<()> {
+    take_and_do_nothing(libc::SIGXFSZ)
+}
+
+fn take_and_do_nothing(signal: libc::c_int) -> io::Result<()> {
     extern "C" fn nothing(_: libc::c_int) {}
     // SAFETY: plain data, for which all-zero is valid: no flags, so no SA_RESTART; empty mask.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     let handler: extern "C" fn(libc::c_int) = nothing;
     action.sa_sigaction = handler as libc::sighandler_t;
     // SAFETY: `action` is initialised and its handler is async-signal-safe: it does nothing.
-    done(unsafe { libc::sigaction(interrupt_signal(), &raw const action, std::ptr::null_mut()) })
+    done(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
 }
 
 fn interrupt_signal() -> libc::c_int {

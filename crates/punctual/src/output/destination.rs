@@ -3,9 +3,12 @@
 
 //! Files that are there whole or not at all; devices and pipes are written to as they are.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use punctual_sys::scratch::Nameless;
 
 use crate::error::CliError;
 
@@ -14,8 +17,56 @@ pub(crate) struct Destination {
     pub(crate) out: Box<dyn Write + Send>,
     path: PathBuf,
     /// What is written first, and gets the name of the file when it is whole.
-    part: Option<PathBuf>,
+    part: Option<Part>,
     is_standard: bool,
+}
+
+/// A file that is not whole yet.
+enum Part {
+    /// It has no name, so nothing is left of it when the program ends before, by whatever.
+    Nameless(Nameless, PathBuf),
+    /// It has one of its own, where the file system cannot do otherwise.
+    Named(PathBuf),
+}
+
+impl Part {
+    /// Makes one next to `path`, and a writer to it.
+    fn beside(path: &Path, name: &OsStr) -> io::Result<(Self, File)> {
+        let mut own = name.to_owned();
+        own.push(format!(".part-{}", std::process::id()));
+        let own = path.with_file_name(own);
+        let directory = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        if let Some(nameless) = Nameless::create(directory.unwrap_or_else(|| Path::new(".")))? {
+            let file = nameless.writer()?;
+            return Ok((Self::Nameless(nameless, own), file));
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(&own)?;
+        Ok((Self::Named(own), file))
+    }
+
+    /// Gives it the name `path`, in place of what has it.
+    fn become_whole(&self, path: &Path) -> io::Result<()> {
+        match self {
+            Self::Named(own) => fs::rename(own, path),
+            Self::Nameless(file, own) => match file.name(path) {
+                Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
+                    // Only a name can take the place of a name.
+                    file.name(own)?;
+                    fs::rename(own, path).inspect_err(|_| drop(fs::remove_file(own)))
+                }
+                named => named,
+            },
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Self::Named(own) = self {
+            // Half a file is none; if it cannot be removed, its name says what it is. Nothing has the name of a whole one.
+            drop(fs::remove_file(own));
+        }
+    }
 }
 
 impl Destination {
@@ -50,14 +101,7 @@ impl Destination {
         let Some(file_name) = output.file_name() else {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         };
-        let mut part = file_name.to_owned();
-        part.push(format!(".part-{}", std::process::id()));
-        let part = output.with_file_name(part);
-        let file: File = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&part)
-            .map_err(failed)?;
+        let (part, file) = Part::beside(output, file_name).map_err(failed)?;
         Ok(Self {
             out: Box::new(io::BufWriter::new(file)),
             path: output.to_owned(),
@@ -94,14 +138,12 @@ impl Destination {
 
     /// Puts a file that was written whole in its place.
     pub(crate) fn finish(mut self) -> Result<(), CliError> {
-        let Some(part) = self.part.take() else {
-            return Ok(());
-        };
-        fs::rename(&part, &self.path).map_err(|err| {
-            // Already failing: a left part file is said by the error's path.
-            drop(fs::remove_file(&part));
-            self.failed(err)
-        })
+        match self.part.take() {
+            Some(part) => part
+                .become_whole(&self.path)
+                .map_err(|err| self.failed(err)),
+            None => Ok(()),
+        }
     }
 
     /// Makes an error of why it cannot be written.
@@ -125,11 +167,45 @@ pub(crate) fn exists() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists")
 }
 
-impl Drop for Destination {
-    fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            // Half a file is none; if it cannot be removed, its name says what it is.
-            drop(fs::remove_file(part));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let all = fs::read_dir(dir).unwrap();
+        all.map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn half_a_file_has_no_name_that_a_killed_program_could_leave() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("page");
+        if Nameless::create(dir.path()).unwrap().is_none() {
+            return;
         }
+        let mut target = Destination::open(&path, false).unwrap();
+        target.out.write_all(b"half").unwrap();
+        target.out.flush().unwrap();
+        assert!(names(dir.path()).is_empty());
+        target.put(b" and whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"half and whole");
+        Destination::open(&path, true).unwrap().put(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(dir.path()), ["page"]);
+    }
+
+    #[test]
+    fn where_it_must_have_a_name_it_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (own, path) = (dir.path().join("own"), dir.path().join("page"));
+        fs::write(&own, "half").unwrap();
+        drop(Part::Named(own.clone()));
+        assert!(names(dir.path()).is_empty());
+        fs::write(&own, "whole").unwrap();
+        let part = Part::Named(own);
+        part.become_whole(&path).unwrap();
+        drop(part);
+        assert_eq!(names(dir.path()), ["page"]);
     }
 }

@@ -102,3 +102,16 @@ fn where_no_descriptor_is_left_it_says_so() {
         assert!(said || limit > 6, "{limit}: {answer:#?}");
     }
 }
+
+#[test]
+fn a_file_that_may_not_become_so_large_is_an_error_and_nothing_is_left() {
+    let home = Home::new();
+    home.quick(&[]);
+    let place = home.dir().join("pages");
+    fs::create_dir(&place).unwrap();
+    let page = place.join("page.html");
+    let page = page.to_str().unwrap();
+    let limited = "ulimit -f 32; exec \"$0\" \"$@\"";
+    by(&home, limited, &["report", "last", "--output", page]).error(1, &[page, "File too large"]);
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+}
