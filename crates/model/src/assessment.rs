@@ -34,6 +34,9 @@ pub struct Assessment {
     /// Number of conditions that were to be measured. Absent where an older program measured.
     #[serde(default)]
     pub planned: Option<u64>,
+    /// Which loads that belong to a condition were left out, and why. Absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// A run under one condition.

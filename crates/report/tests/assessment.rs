@@ -116,6 +116,18 @@ fn an_interrupted_assessment_says_first_that_it_is_incomplete() {
 }
 
 #[test]
+fn loads_that_were_left_out_are_said_with_the_result() {
+    let conditions = vec![condition("idle", 0, 1_000), condition("memory", 0, 1_000)];
+    let why = "ping floods are left out: echo requests are refused";
+    let assessment = Assessment {
+        left_out: Some(why.to_owned()),
+        ..assess(conditions, &[Nanos::from_micros(100)], BURST, None)
+    };
+    let text = written(&assessment);
+    assert!(text.starts_with("Ping floods are left out: echo"), "{text}");
+}
+
+#[test]
 fn on_a_narrow_terminal_the_bounds_of_all_conditions_are_left_out_together() {
     let names = ["idle", "kernel", "bridgers"];
     let conditions = names.map(|name| condition(name, 11, 40_000)).to_vec();

@@ -46,6 +46,7 @@ pub fn assess(
             .map(|deadline| verdict(deadline, &conditions, burst))
             .collect(),
         planned: Some(conditions.len() as u64),
+        left_out: None,
         conditions,
     }
 }

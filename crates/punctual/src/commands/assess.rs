@@ -122,6 +122,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     let interrupted = stop.is_set();
     let assessment = Assessment {
         planned: Some(count),
+        left_out: chosen.left_out,
         ..assess(conditions, &spec.deadlines_ns, args.burst, obstacle)
     };
     let text = |assessment: &Assessment| {

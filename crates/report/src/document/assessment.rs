@@ -27,6 +27,8 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, assessment: &Assessmen
         let caveat = format!("NOT a real-time measurement: {why}");
         document.caveats.push(caveat);
     }
+    let left_out = assessment.left_out.as_deref();
+    document.caveats.extend(left_out.map(capital));
     document.answers.push(answer(assessment));
     let fact = |name: &str, said: String| Block::Facts(vec![(name.to_owned(), said)]);
     document.sections.push(Section {
