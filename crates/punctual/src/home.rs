@@ -49,9 +49,22 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
         Some(home.filter(|path| path.is_absolute())?.join(DATA))
     });
     data.map(|path| path.join("punctual")).ok_or_else(|| {
-        CliError::failed_to("find a directory for the store: neither XDG_DATA_HOME nor HOME is set")
-            .hint("name a directory with --home DIR or PUNCTUAL_HOME")
+        let [data, home] = ["XDG_DATA_HOME", "HOME"].map(unusable);
+        CliError::failed_to(format!(
+            "find a directory for the store: {data}, and {home}"
+        ))
+        .hint("name a directory with --home DIR or PUNCTUAL_HOME")
     })
+}
+
+/// Says why a variable names no directory.
+fn unusable(name: &str) -> String {
+    match env::var_os(name) {
+        Some(path) if !path.is_empty() => {
+            format!("{name} ({}) is no absolute path", path.display())
+        }
+        _ => format!("{name} is not set"),
+    }
 }
 
 fn is_root() -> bool {

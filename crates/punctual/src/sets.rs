@@ -15,10 +15,15 @@ use punctual_tasks::{Limits, TaskSetError, example, file, observe, rt_app};
 
 use crate::error::CliError;
 use crate::finding::find;
+use crate::home;
 
 /// Gives the set the overheads that a run observed.
-pub(crate) fn take_overheads(home: &Path, set: &mut TaskSet, run: &str) -> Result<(), CliError> {
-    let run = find(&Store::open_existing(home)?, run)?;
+pub(crate) fn take_overheads(
+    home: Option<&Path>,
+    set: &mut TaskSet,
+    run: &str,
+) -> Result<(), CliError> {
+    let run = find(&Store::open_existing(home::find(home)?)?, run)?;
     let record = run.record();
     let observed = observe::overheads(record).ok_or_else(|| {
         CliError::failed_to(format!("take overheads from run {}", record.id))
@@ -34,10 +39,10 @@ pub(crate) fn take_overheads(home: &Path, set: &mut TaskSet, run: &str) -> Resul
     Ok(())
 }
 
-/// Reads a set, and looks up in the store what it says was observed.
-pub(crate) fn read(home: &Path, path: &Path) -> Result<(TaskSet, Vec<String>), CliError> {
+/// Reads a set, and looks up in the store, where it names runs, what was observed in them.
+pub(crate) fn read(home: Option<&Path>, path: &Path) -> Result<(TaskSet, Vec<String>), CliError> {
     draft(path)?.resolve(|run| {
-        let run = find(&Store::open_existing(home)?, run)?;
+        let run = find(&Store::open_existing(home::find(home)?)?, run)?;
         let record = run.record();
         let observed = observe::execution_times(record).ok_or_else(|| {
             CliError::usage(format!(

@@ -22,14 +22,13 @@ use crate::sets;
 
 /// Analyses a set, or makes one of a run.
 pub(super) fn run(home: Option<&Path>, action: &TasksAction) -> Result<Exit, CliError> {
-    let home = home::find(home)?;
     match action {
-        TasksAction::Check(args) => check_set(&home, args),
-        TasksAction::New(args) => new(&home, args),
+        TasksAction::Check(args) => check_set(home, args),
+        TasksAction::New(args) => new(home, args),
     }
 }
 
-fn check_set(home: &Path, args: &TasksCheckArgs) -> Result<Exit, CliError> {
+fn check_set(home: Option<&Path>, args: &TasksCheckArgs) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
     let machine = cpus::cpus(&sys)?.online;
     let (mut set, not_understood) = sets::read(home, &args.set)?;
@@ -49,8 +48,8 @@ fn check_set(home: &Path, args: &TasksCheckArgs) -> Result<Exit, CliError> {
     })
 }
 
-fn new(home: &Path, args: &TasksNewArgs) -> Result<Exit, CliError> {
-    let run = find(&Store::open_existing(home)?, &args.from)?;
+fn new(home: Option<&Path>, args: &TasksNewArgs) -> Result<Exit, CliError> {
+    let run = find(&Store::open_existing(home::find(home)?)?, &args.from)?;
     let (set, remarks) = observe::set_of(run.record()).map_err(|reason| {
         CliError::failed_to("make a task set")
             .because(reason)

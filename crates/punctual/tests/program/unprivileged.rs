@@ -171,6 +171,22 @@ fn an_ordinary_thread_keeps_the_niceness_that_its_user_cannot_go_below() {
 }
 
 #[test]
+fn what_needs_no_store_needs_no_home() {
+    let Some(user) = User::nobody() else { return };
+    let homeless = |home: Option<&str>, args: &[&str]| {
+        let mut command = user.command(args);
+        command
+            .env_remove("PUNCTUAL_HOME")
+            .envs(home.map(|home| ("HOME", home)));
+        finish(command)
+    };
+    let checked = homeless(None, &["tasks", "check", "example:arm"]);
+    assert!([0, 3].contains(&checked.code()), "{checked:#?}");
+    homeless(None, &["runs", "list"]).error(1, &["XDG_DATA_HOME is not set, and HOME is not set"]);
+    homeless(Some("foo"), &["runs", "list"]).error(1, &["HOME (foo) is no absolute path"]);
+}
+
+#[test]
 fn a_user_without_privilege_is_told_what_could_not_be_read() {
     let Some(user) = User::nobody() else { return };
     let answer = user.run(&["doctor"]);

@@ -13,7 +13,6 @@ use punctual_tasks::{Limits, check, critical_instant};
 use super::TasksArgs;
 use crate::cpus::{cpus, usable};
 use crate::error::CliError;
-use crate::home;
 use crate::sets;
 
 /// The most that a guest is given as an argument: the kernel takes 128 KiB.
@@ -82,10 +81,9 @@ fn plan(set: &TaskSet, not_understood: Vec<String>, cpus: &CpuSet, limits: &Limi
 
 /// Reads the set and makes it the one that runs.
 fn prepared(home: Option<&Path>, args: &TasksArgs) -> Result<(TaskSet, Vec<String>), CliError> {
-    let home = home::find(home)?;
-    let (mut set, not_understood) = sets::read(&home, args.path())?;
+    let (mut set, not_understood) = sets::read(home, args.path())?;
     if let Some(run) = &args.overheads {
-        sets::take_overheads(&home, &mut set, run)?;
+        sets::take_overheads(home, &mut set, run)?;
     }
     let longer = |span: &mut Nanos| *span = scaled(*span, args.scale);
     for task in &mut set.tasks {
