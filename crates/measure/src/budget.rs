@@ -17,6 +17,7 @@ use punctual_model::Nanos;
 use punctual_sys::SysRoot;
 
 pub(crate) use self::fair_server::{FairServer, fair_server};
+use crate::cgroup;
 
 /// A limit in µs, as the kernel's files have it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -83,7 +84,7 @@ impl Budgets {
                 period_us: sys.fact(period)?,
             })
         };
-        let directories = group_directories(sys);
+        let directories = cgroup::of_version_1(sys);
         let hidden = directories.is_none();
         let groups = directories
             .unwrap_or_default()
@@ -168,56 +169,6 @@ impl Budgets {
         }
         text
     }
-}
-
-/// Returns the directories of this process's group of the `cpu` controller and of those above it. None where it has such a
-/// group, and the controller is mounted nowhere, or for a name space in which the group has another path.
-fn group_directories(sys: &SysRoot) -> Option<Vec<String>> {
-    let groups = sys.read("/proc/self/cgroup").unwrap_or_default();
-    let Some(group) = cpu_group(&groups) else {
-        return Some(Vec::new());
-    };
-    let mounts = sys.read("/proc/self/mounts").unwrap_or_default();
-    let mount = cpu_mount(&mounts)?;
-    let info = sys.read("/proc/self/mountinfo").unwrap_or_default();
-    let foreign = info.lines().any(|line| {
-        let mut words = line.split(' ').skip(3);
-        words.next().is_some_and(|root| root.starts_with("/..")) && words.next() == Some(mount)
-    });
-    if foreign {
-        return None;
-    }
-    let mut directories = Vec::new();
-    let mut rest = group.trim_end_matches('/');
-    loop {
-        directories.push(format!("{mount}{rest}"));
-        match rest.rsplit_once('/') {
-            Some((above, _)) => rest = above,
-            None => break,
-        }
-    }
-    Some(directories)
-}
-
-/// Returns the group of the `cpu` controller from `/proc/self/cgroup` (cgroups(7)).
-fn cpu_group(text: &str) -> Option<&str> {
-    text.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let controllers = parts.nth(1)?;
-        let group = parts.next()?;
-        controllers.split(',').any(|c| c == "cpu").then_some(group)
-    })
-}
-
-/// Returns where the `cpu` controller is mounted, from `/proc/self/mounts`.
-fn cpu_mount(text: &str) -> Option<&str> {
-    text.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(' ').collect();
-        let [_, place, kind, options, ..] = fields.as_slice() else {
-            return None;
-        };
-        (*kind == "cgroup" && options.split(',').any(|o| o == "cpu")).then_some(*place)
-    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use punctual_sys::sched_ext::Status;
 use punctual_sys::{SysRoot, clock};
 
 use crate::budget::{Budget, Budgets};
+use crate::quota::{self, Quota};
 
 const CPU: &str = "/sys/devices/system/cpu";
 
@@ -26,6 +27,8 @@ pub(crate) struct Conditions {
     pub suspended: Nanos,
     /// Real-time throttling: the limit that is met first.
     pub rt_bandwidth: Option<Budget>,
+    /// Quotas of CPU time of this process's cgroups, and how often they were used up; none where that is not known.
+    pub quotas: Option<Vec<Quota>>,
     /// CPU time by CPU, in clock ticks.
     pub ticks: BTreeMap<u32, Ticks>,
     /// BPF schedulers, where the kernel takes them.
@@ -59,6 +62,7 @@ impl Conditions {
                 .ok(),
             suspended: clock::read(Clock::Boottime) - clock::monotonic(),
             rt_bandwidth: Budgets::read(sys).judged(),
+            quotas: quota::read(sys),
             ticks: ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
             sched_ext: Status::read(sys),
             locked_kib: locked_kib(sys),

@@ -35,6 +35,7 @@ use crate::error::MeasureError;
 use crate::held::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::interim_checks::{loads_check, standing};
 use crate::loads::LoadProcess;
+use crate::quota::{self, Concerned};
 use crate::sink::{Sink, SinkError};
 use crate::steadiness::Steadiness;
 use crate::throttling::{self, RtLoad};
@@ -550,6 +551,13 @@ fn judged(
     if found.throttling == Throttling::Disturbs {
         checks.push(throttling::check(evidence.rt_load));
     }
+    let (before, after) = (&evidence.before.quotas, &evidence.after.quotas);
+    let concerned = Concerned {
+        threads: !evidence.asked.priority.is_real_time(),
+        loads: evidence.asked.loads > 0,
+        throttling: found.throttling,
+    };
+    checks.extend(quota::check(before.as_deref(), after.as_deref(), concerned));
     checks.push(checks::loads(evidence));
     checks.extend(own);
     found.checks = checks;

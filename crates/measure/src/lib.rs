@@ -30,6 +30,7 @@ pub mod work;
 
 mod bpf_scheduler;
 mod budget;
+mod cgroup;
 mod checks;
 mod conditions;
 mod ends;
@@ -41,6 +42,7 @@ mod held;
 mod median;
 mod pool;
 mod program;
+mod quota;
 mod rates;
 mod repeats;
 mod sink;

@@ -91,6 +91,28 @@ fn root_without_the_capability_is_told_what_gives_it() {
 }
 
 #[test]
+fn a_quota_that_held_threads_back_is_in_the_checks() {
+    let old = [("cpu.cfs_quota_us", "20000")];
+    let Some(group) = Group::with("quota", &old, &[("cpu.max", "20000 100000")]) else {
+        return machine::skip("cpu quota", "no group with a CPU quota can be made");
+    };
+    let home = Home::new();
+    let args = "measure wakeup --quiet --json --priority o --dma-latency off --mlock off \
+                --samples 200 --load cpu:2";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let record = group.run(&home, &args).record();
+    let checks = record["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["id"] == "cpu-quota");
+    let check = check.unwrap_or_else(|| panic!("{checks:#?}"));
+    let detail = check["detail"].as_str().unwrap();
+    let quota = format!("{}, 20000 of each 100000 µs", group.0.display());
+    assert!(detail.contains(&quota), "{detail}");
+    // Where others leave it less than its quota, nothing was held back.
+    let held_back = !detail.contains("used up in 0 of");
+    assert_eq!(check["status"] == "fail", held_back, "{check:#}");
+}
+
+#[test]
 fn where_no_descriptor_is_left_it_says_so() {
     let home = Home::new();
     // In a static program the id of a run was made from /dev/random, and that it could not be opened was a panic.
