@@ -14,6 +14,7 @@ use punctual_measure::MeasureError;
 use punctual_measure::refusal::{self, PRIVILEGE_HINT, Refusal};
 use punctual_model::Policy;
 use punctual_store::StoreError;
+use punctual_sys::proc::is_in_user_namespace;
 use punctual_sys::{SysRoot, sched};
 use punctual_verdict::words::clean;
 
@@ -266,7 +267,13 @@ pub(crate) fn refusals(policy: Policy) -> Vec<Refusal> {
 impl From<StoreError> for CliError {
     fn from(err: StoreError) -> Self {
         let newer = matches!(err, StoreError::NewerStore { .. });
-        let hint = if matches!(err, StoreError::Unsafe { .. }) {
+        let is_unsafe = matches!(err, StoreError::Unsafe { .. });
+        let hint = if is_unsafe && is_in_user_namespace(&SysRoot::live()) {
+            Some(
+                "this is a user namespace, which has no number for the users outside, root among them: use a \
+                 directory whose whole path belongs to users of the namespace, or run it outside",
+            )
+        } else if is_unsafe {
             Some(
                 "use a directory of your own, inside one that only you or root can write to, with \
                  --home DIR or PUNCTUAL_HOME",

@@ -187,6 +187,35 @@ fn what_needs_no_store_needs_no_home() {
 }
 
 #[test]
+fn a_store_in_a_user_namespace_that_lacks_root_is_refused_with_that_reason() {
+    let Some(user) = User::nobody() else { return };
+    let mut inner = Command::new("unshare");
+    inner
+        .args(["--user", "--map-root-user"])
+        .uid(USER)
+        .gid(USER);
+    let mut tried = Command::new("unshare");
+    tried
+        .args(["--user", "--map-root-user", "true"])
+        .uid(USER)
+        .gid(USER);
+    if !tried.status().is_ok_and(|status| status.success()) {
+        return machine::skip("unshare", "no user namespace can be made");
+    }
+    inner.arg(&user.program).args(QUICK);
+    inner.env("PUNCTUAL_HOME", user.home.store());
+    finish(inner)
+        .error(
+            1,
+            &[
+                "not in this user namespace (shown as uid 65534)",
+                "run it outside",
+            ],
+        )
+        .hinted();
+}
+
+#[test]
 fn a_user_without_privilege_is_told_what_could_not_be_read() {
     let Some(user) = User::nobody() else { return };
     let answer = user.run(&["doctor"]);

@@ -14,7 +14,8 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Dir, kind, opening};
-use crate::PathError;
+use crate::proc::is_in_user_namespace;
+use crate::{PathError, SysRoot};
 
 /// As many links as the kernel follows in a path.
 const MOST_LINKS: u32 = 40;
@@ -170,9 +171,15 @@ fn is_private(group: u32) -> bool {
 fn user(number: u32) -> String {
     match number {
         0 => "root".to_owned(),
+        number if number == NOBODY && is_in_user_namespace(&SysRoot::live()) => {
+            format!("a user who is not in this user namespace (shown as uid {number})")
+        }
         number => format!("another user (uid {number})"),
     }
 }
+
+/// As whom a user namespace shows users that it has no number for (`/proc/sys/kernel/overflowuid`).
+const NOBODY: u32 = 65_534;
 
 pub(super) fn failed(action: &'static str, path: &Path, err: impl Into<io::Error>) -> TrustError {
     PathError::new(action, path, err.into()).into()
