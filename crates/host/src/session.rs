@@ -69,9 +69,6 @@ pub enum SessionError {
     /// The machine's files.
     #[error(transparent)]
     Machine(#[from] punctual_sys::PathError),
-    /// The kernel does not tell its boot id, so a journal could not be told from an earlier boot's.
-    #[error("read /proc/sys/kernel/random/boot_id")]
-    NoBootId,
 }
 
 fn journal_of(state: Option<&Path>) -> String {
@@ -121,9 +118,8 @@ impl Tuner {
     ///
     /// Fails where the kernel does not tell its boot id.
     pub fn new(sys: &SysRoot, dir: &Path) -> Result<Self, SessionError> {
-        let boot_id = sys
-            .read("/proc/sys/kernel/random/boot_id")
-            .map_err(|_| SessionError::NoBootId)?;
+        // Without it a journal could not be told from an earlier boot's.
+        let boot_id = sys.read("/proc/sys/kernel/random/boot_id")?;
         Ok(Self {
             sys: sys.clone(),
             dir: dir.to_owned(),

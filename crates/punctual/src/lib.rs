@@ -59,6 +59,7 @@ mod view;
 mod view;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -92,9 +93,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
             );
             if wanted {
-                // Nobody is left to tell when even this cannot be printed.
-                drop(err.print());
-                return Exit::Fine.into();
+                return match output::write(|out| write!(out, "{}", written(&err))) {
+                    Ok(()) => Exit::Fine.into(),
+                    Err(err) => {
+                        err.print();
+                        err.exit().into()
+                    }
+                };
             }
             #[cfg(feature = "workbench")]
             if let Some(err) = error::without_instrument(&err, &args) {
@@ -115,6 +120,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             err.print();
             err.exit().into()
         }
+    }
+}
+
+/// Returns help as it looks on a terminal, or as plain text.
+fn written(help: &clap::Error) -> String {
+    let text = help.render();
+    match io::stdout().is_terminal() {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
     }
 }
 

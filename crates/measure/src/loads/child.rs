@@ -13,6 +13,7 @@ use punctual_model::{LoadProgress, LoadRecord};
 use punctual_sys::process;
 
 use super::ledger::Ledger;
+use super::own::not_started;
 use super::report::{Report, refusal};
 use super::track::SHORT_SILENCE;
 use super::{LoadSpec, REPORT_EVERY};
@@ -67,10 +68,9 @@ impl LoadProcess {
     /// Fails when it cannot be started, ends, or is not ready within 30 s; its standard error goes
     /// where ours goes.
     pub fn start(mut command: Command, loads: Vec<LoadSpec>) -> io::Result<Self> {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let program = command.get_program().to_owned();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(not_started(&program))?;
         let stdout = child
             .stdout
             .take()

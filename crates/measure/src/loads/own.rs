@@ -251,6 +251,11 @@ fn work(
     Ok(0)
 }
 
+/// Makes an error of why `program` could not be started: the kernel's words do not say which file is missing.
+pub(super) fn not_started(program: &OsStr) -> impl FnOnce(io::Error) -> io::Error {
+    move |err| io::Error::new(err.kind(), format!("start {}: {err}", program.display()))
+}
+
 /// Starts processes that end at once, one after another.
 fn start_and_wait(count: &AtomicU64) -> io::Result<()> {
     let [program, end] = [PROGRAM.to_owned(), format!("{PREFIX}{}", Role::End.name())];
@@ -258,7 +263,7 @@ fn start_and_wait(count: &AtomicU64) -> io::Result<()> {
         let mut command = Command::new(&program);
         command.arg(&end);
         copy_to_start(&mut command);
-        let status = command.status()?;
+        let status = command.status().map_err(not_started(program.as_ref()))?;
         if !status.success() {
             return Err(io::Error::other(format!("a process ended with {status}")));
         }

@@ -18,7 +18,7 @@ use punctual_sys::proc::below;
 use punctual_sys::{SysRoot, process, sched};
 
 use super::kind::Site;
-use super::own::Role;
+use super::own::{Role, not_started};
 use super::settings::{Intensity, Settings};
 use super::shift::{Shift, Task};
 use super::tree;
@@ -137,7 +137,7 @@ impl Program {
         // Without the privilege the keeper has to look after what the program starts.
         drop(isolate_processes());
         let [program, role] = Role::Keep.command().try_into().unwrap_or_default();
-        Command::new(program)
+        Command::new(&program)
             .arg(role)
             .arg(std::process::id().to_string())
             .args(self.command)
@@ -145,6 +145,7 @@ impl Program {
             .stdout(write_out)
             .stderr(write_err)
             .spawn()
+            .map_err(not_started(&program))
     }
 }
 

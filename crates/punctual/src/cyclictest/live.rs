@@ -17,6 +17,7 @@ use super::status_requests::StatusRequests;
 use super::tally::{Resolution, Spikes, Tally};
 use super::text::{self, Thread};
 use super::trace::Trace;
+use crate::error::CliError;
 
 /// What is printed while the run goes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -160,7 +161,11 @@ impl Live {
         }
         let mut out = io::stdout().lock();
         let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        if printed.is_err() {
+        if let Err(err) = printed {
+            if err.kind() != io::ErrorKind::BrokenPipe {
+                let what = "write to standard output";
+                super::not_printed(&CliError::failed_to(what).because(err));
+            }
             // As `head` does when it has read enough: the run ends, and writes its files.
             self.state.closed = true;
             self.setup.stop.store(true, Ordering::Relaxed);

@@ -22,11 +22,13 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use punctual_peers::command::{self, Affinity, Refused};
 use punctual_sys::SysRoot;
 
 use crate::cpus::cpus;
+use crate::error::CliError;
 use crate::output::{print, remark};
 
 /// What rtla exits with for an option that it does not know.
@@ -67,11 +69,22 @@ pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
         args: &args,
     };
     match run::run(&started, &options) {
+        Ok(0) if NOT_PRINTED.load(Ordering::Relaxed) => ExitCode::FAILURE,
         Ok(status) => status.into(),
         Err(run::Failed { status, said }) => {
             drop(writeln!(io::stderr(), "{said}"));
             status.into()
         }
+    }
+}
+
+/// Whether something could not be printed. The run goes on, since it may write files too, and fails at its end.
+static NOT_PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Says once that standard output cannot be written to.
+fn not_printed(err: &CliError) {
+    if !NOT_PRINTED.swap(true, Ordering::Relaxed) {
+        err.print();
     }
 }
 

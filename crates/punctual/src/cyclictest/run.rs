@@ -525,6 +525,6 @@ fn open_json(path: &Path) -> Result<File, Failed> {
 /// Prints to standard output; it is not a failure if its reader is gone.
 fn say(text: &str) {
     if let Err(err) = print(text) {
-        err.print();
+        super::not_printed(&err);
     }
 }

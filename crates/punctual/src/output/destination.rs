@@ -148,7 +148,11 @@ impl Destination {
 
     /// Makes an error of why it cannot be written.
     pub(crate) fn failed(&self, err: io::Error) -> CliError {
-        CliError::failed_to(format!("write {}", self.path.display())).because(err)
+        let what = match self.is_standard {
+            true => "write to standard output".to_owned(),
+            false => format!("write {}", self.path.display()),
+        };
+        CliError::failed_to(what).because(err)
     }
 }
 

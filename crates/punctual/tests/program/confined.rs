@@ -137,3 +137,26 @@ fn a_file_that_may_not_become_so_large_is_an_error_and_nothing_is_left() {
     by(&home, limited, &["report", "last", "--output", page]).error(1, &[page, "File too large"]);
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 }
+
+#[test]
+fn without_proc_it_says_so_and_claims_no_lockdown() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let without = "exec unshare --mount sh -c 'mount -t tmpfs none /sys/kernel && umount -l /proc && exec \
+                   \"$0\" \"$@\"' \"$0\" \"$@\"";
+    if !Command::new("unshare")
+        .args(["--mount", "true"])
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        return machine::skip("unshare", "no namespace of mounts can be made");
+    }
+    let answer = by(&home, without, &["measure", "irq", "--duration=200ms"]);
+    answer.error(5, &["trace the kernel", "/proc is not mounted"]);
+    assert!(!answer.stderr.contains("locked down"), "{answer:#?}");
+    let boot = "read /proc/sys/kernel/random/boot_id\n  caused by: ";
+    by(&home, without, &["tune", "status"]).error(1, &[boot]);
+    by(&home, without, &["load", "fork:1", "--duration=1s"]).error(1, &["/proc/self/exe"]);
+}

@@ -126,6 +126,15 @@ fn output_that_cannot_be_written_is_an_error_and_the_run_is_kept() {
     to_full(&["runs", "list"]);
     to_full(&["runs", "show"]);
     to_full(&["runs", "export", "last", "--format=csv"]);
+    let said = to_full(&["report", "last", "--format=md"]);
+    assert!(said.contains("write to standard output"), "{said}");
+    to_full(&["--version"]);
+    to_full(&["help"]);
+    to_full(&["measure", "--help"]);
+    if machine::root() {
+        to_full(&["cyclictest", "-q", "-l", "20", "-p", "80"]);
+        to_full(&["cyclictest", "-l", "20", "-p", "80"]);
+    }
 }
 
 #[test]
