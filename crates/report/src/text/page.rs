@@ -54,8 +54,7 @@ impl Writer {
 
     fn answer(self, answer: &Answer) -> String {
         let (word, sentence) = (clean(&answer.word), clean(&answer.sentence));
-        let known =
-            answer.tone == Tone::Plain || sentence.to_lowercase().contains(&word.to_lowercase());
+        let known = answer.tone == Tone::Plain || is_said(&sentence, &word);
         let mut text = match known {
             true => self.prose("", 2, &sentence),
             false => self.prose("", 2, &format!("{word}: {sentence}")),
@@ -148,8 +147,40 @@ impl Writer {
     }
 }
 
+/// Whether an answer says its verdict by itself: as whole words, before it goes on to reasons.
+fn is_said(sentence: &str, word: &str) -> bool {
+    let (sentence, word) = (sentence.to_lowercase(), word.to_lowercase());
+    let ends = [": ", ". ", "; "].map(|end| sentence.find(end));
+    let first = ends.into_iter().flatten().min();
+    let first = first.and_then(|end| sentence.get(..end));
+    let first = first.unwrap_or(&sentence);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    first.match_indices(&word).any(|(at, _)| {
+        let (before, rest) = first.split_at(at);
+        let after = rest.get(word.len()..).unwrap_or_default();
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
+}
+
 /// Columns for labels, and a space.
 fn indent<'a>(labels: impl Iterator<Item = &'a String>) -> usize {
     let widest = labels.map(|label| label.width() + 1).max();
     widest.unwrap_or(0).clamp(LABELS.0, LABELS.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_said_where_its_words_are_and_not_its_letters_or_a_reason() {
+        assert!(is_said("Worse than before: p99 is higher.", "worse"));
+        assert!(is_said("after is worse than before.", "worse"));
+        assert!(!is_said(
+            "3 of 9 took longer. Most to blame: a late interrupt.",
+            "late"
+        ));
+        assert!(!is_said("3 of 9 of late_loop took longer.", "late"));
+        assert!(!is_said("3 of 9 of isolated took longer.", "late"));
+    }
 }

@@ -9,7 +9,7 @@ use punctual_model::watch::{
 };
 use punctual_report::chart::{Chart, Drawing, Shape, svg};
 use punctual_report::document::RunItem;
-use punctual_report::{export, html, markdown};
+use punctual_report::{export, html, markdown, text};
 
 use super::{HOSTILE, data, document, invalid, item};
 
@@ -151,6 +151,26 @@ fn steps_are_joined_to_shares_of_all_cycles() {
     );
     assert!((first[1].1 - 100.0).abs() < 1e-9, "{first:?}");
     assert_eq!(ends(chart, 3).len(), 3);
+}
+
+/// Says the runs of a document as text, in one line.
+fn said(item: RunItem) -> String {
+    let text = text::run(item, 80, text::Detail::Summary);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+fn threads(item: &mut RunItem) -> &mut Vec<WatchedThread> {
+    &mut item.record.watched.as_mut().unwrap().threads
+}
+
+#[test]
+fn the_verdict_is_said_also_where_a_culprit_is_late_itself() {
+    let mut item = watched(1);
+    threads(&mut item)[0].name = "loop".to_owned();
+    threads(&mut item)[0].culprits[0].what = "rustc with a late interrupt".to_owned();
+    let said = said(item);
+    assert!(said.contains("late: 3 of 1000 cycles of loop"), "{said}");
 }
 
 #[test]
