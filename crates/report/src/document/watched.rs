@@ -5,6 +5,7 @@
 
 mod pictures;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use punctual_model::watch::{CyclePiece, KernelAccount, Watched, WatchedThread, WorstCycle};
@@ -32,6 +33,24 @@ const PIECES: usize = 10;
 /// Whether it has a period or a deadline to be late for, and not only a slowest hundredth.
 fn has_limit(thread: &WatchedThread) -> bool {
     thread.late.rule != "p99"
+}
+
+/// What was seen, where several threads share a name with the number of each behind it.
+fn named_apart(watched: &Watched) -> Cow<'_, Watched> {
+    let shared = |name: &str| {
+        let of_name = watched.threads.iter().filter(|t| t.name == name);
+        of_name.count() > 1
+    };
+    if !watched.threads.iter().any(|t| shared(&t.name)) {
+        return Cow::Borrowed(watched);
+    }
+    let mut apart = watched.clone();
+    for thread in &mut apart.threads {
+        if shared(&thread.name) {
+            thread.name = format!("{} (thread {})", thread.name, thread.thread);
+        }
+    }
+    Cow::Owned(apart)
 }
 
 /// The threads, those first that a reader wants to know of.
@@ -93,7 +112,7 @@ const WATCH: &str = "watch";
 
 /// Says who made the latest samples of our own threads late.
 pub(super) fn why(run: &RunRecord) -> Option<String> {
-    let watched = run.watched.as_ref()?;
+    let watched = named_apart(run.watched.as_ref()?);
     let worst = watched
         .threads
         .iter()
@@ -117,7 +136,8 @@ pub(super) fn why(run: &RunRecord) -> Option<String> {
 /// Says in a sentence what was seen of somebody's program, with the figures that carry it.
 pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFigure>)> {
     let watched = run.watched.as_ref().filter(|_| run.instrument == WATCH)?;
-    let threads = ranked(watched);
+    let watched = named_apart(watched);
+    let threads = ranked(&watched);
     let thread = *threads.first()?;
     let name = &thread.name;
     let all = counted(thread.cycles, "cycle");
@@ -197,6 +217,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         if run.record().instrument != WATCH {
             blocks.extend(why(run.record()).map(Block::Text));
         }
+        let watched = &*named_apart(watched);
         let threads = ranked(watched);
         let shown = threads.iter().take(THREADS);
         let worth_a_table = |t: &&&WatchedThread| t.period_ns.is_some() || !t.culprits.is_empty();

@@ -174,6 +174,26 @@ fn the_verdict_is_said_also_where_a_culprit_is_late_itself() {
 }
 
 #[test]
+fn threads_of_one_name_have_their_numbers() {
+    let mut item = watched(1);
+    let mut other = threads(&mut item)[0].clone();
+    other.name = "main".to_owned();
+    other.thread = 2;
+    threads(&mut item)[0].name = "loop".to_owned();
+    let mut second = threads(&mut item)[0].clone();
+    second.thread = 1;
+    second.late.count = 2;
+    threads(&mut item).extend([second, other]);
+    let said = said(item);
+    assert!(
+        said.contains("3 of 1000 cycles of loop (thread 0)"),
+        "{said}"
+    );
+    assert!(said.contains("late cycles of loop (thread 1)"), "{said}");
+    assert!(said.contains("late cycles of main,"), "{said}");
+}
+
+#[test]
 fn culprits_are_counted_in_cycles() {
     let charts = bars(watched(1));
     let chart = charts
