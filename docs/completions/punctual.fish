@@ -488,7 +488,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l period -d 'Period of the threads that matter: of a thread that waits so, this wait ends a cycle [default: found from how it waits]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l cycle-at -d 'What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle [default: the wait that comes regularly]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s D -l duration -d 'Watch for this time; a program that was started is asked to end then [default: until it ends]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l buffer -d 'Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 32 CPUs]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l buffer -d 'Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 16 CPUs]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l stacks -d 'Where a thread is as it waits, faults or does what real-time code should avoid: off; the functions of the program, as far as frame pointers lead; or those of the kernel too, some 6 µs each with interrupts off' -r -f -a "off\t'None'
 user\t'Those of the program'
 all\t'Those of the program and of the kernel'"
@@ -577,7 +577,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l deadline -d 
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l period -d 'Period of the threads that matter: of a thread that waits so, this wait ends a cycle [default: found from how it waits]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cycle-at -d 'What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle [default: the wait that comes regularly]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -s D -l duration -d 'Watch for this time; a program that was started is asked to end then [default: until it ends]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -l buffer -d 'Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 32 CPUs]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l buffer -d 'Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 16 CPUs]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l stacks -d 'Where a thread is as it waits, faults or does what real-time code should avoid: off; the functions of the program, as far as frame pointers lead; or those of the kernel too, some 6 µs each with interrupts off' -r -f -a "off\t'None'
 user\t'Those of the program'
 all\t'Those of the program and of the kernel'"

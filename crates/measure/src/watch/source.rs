@@ -26,8 +26,8 @@ use crate::trace::{self, Lost, Reader};
 /// Trace buffer of each CPU, in KiB: a busy machine fills some 4 MB a second.
 const BUFFER_KIB: u32 = 8 * 1_024;
 
-/// The same for what watched threads alone do.
-const OWN_BUFFER_KIB: u32 = 2 * 1_024;
+/// The same for where watched threads are.
+const STACKS_BUFFER_KIB: u32 = 2 * 1_024;
 
 /// How often the cost of an event is measured, and by how many system calls each time.
 const COST_PAIRS: u32 = 9;
@@ -72,7 +72,7 @@ pub(super) struct Source {
     pub(super) cost: Option<Figure>,
     /// How long a page fault of ours took, in ns.
     pub(super) fault_ns: Option<u64>,
-    /// Buffer of each CPU for what all threads do, in KiB.
+    /// Buffer of each CPU, in KiB.
     kib: u32,
 }
 
@@ -92,10 +92,10 @@ impl Source {
             !wanted.is_for_devices() && (timerlat || !wanted.is_of_timerlat())
         })?;
         let name = instance_name(sys);
-        let usual = trace::buffer_kib(BUFFER_KIB, &cpus);
-        let [all_kib, own_kib] = match kib {
+        let usual = trace::buffer_kib(2 * BUFFER_KIB, &cpus) / 2;
+        let [kib, stacks_kib] = match kib {
             Some(kib) => [kib; 2],
-            None => [usual, OWN_BUFFER_KIB.min(usual)],
+            None => [usual, STACKS_BUFFER_KIB.min(usual)],
         };
         let (watched, of_stacks) = (format!("{name}+watched"), format!("{name}+stacks"));
         let group = event_group(&name);
@@ -105,10 +105,10 @@ impl Source {
         let guard = guard.map_err(MeasureError::Spawn)?;
         // Another instance has the tracer already, and this one gets what it writes.
         let tracer = timerlat.then_some("timerlat");
-        let all = Reader::with_tracer(&tracefs, &name, tracer, &cpus, all_kib)?;
-        let own = Reader::new(&tracefs, &watched, &cpus, own_kib)?;
+        let all = Reader::with_tracer(&tracefs, &name, tracer, &cpus, kib)?;
+        let own = Reader::new(&tracefs, &watched, &cpus, kib)?;
         let calls = habits::calls();
-        let stacks = StackReader::new(&tracefs, (&of_stacks, own_kib), &cpus, taken, &calls)?;
+        let stacks = StackReader::new(&tracefs, (&of_stacks, stacks_kib), &cpus, taken, &calls)?;
         let probe = match probe {
             Some(place) => {
                 let probe = tracefs.uprobe(&group, &place.file, place.offset);
@@ -129,7 +129,7 @@ impl Source {
             waiting: VecDeque::new(),
             cost: None,
             fault_ns: None,
-            kib: all_kib,
+            kib,
         };
         source.set_up()?;
         if source.decoder.has("raw_syscalls/sys_exit") {

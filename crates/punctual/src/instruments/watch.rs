@@ -110,7 +110,7 @@ pub struct WatchArgs {
     pub raw: bool,
 
     /// Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines
-    /// with more than 32 CPUs]
+    /// with more than 16 CPUs]
     #[arg(long, value_name = "KIB", help_heading = "System",
           value_parser = clap::value_parser!(u32).range(64..=i64::from(LARGEST_BUFFER_KIB)))]
     pub buffer: Option<u32>,

@@ -4,6 +4,7 @@
 //! What cannot be watched, and programs that make it hard.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -156,6 +157,25 @@ fn what_would_have_held_lost_records_is_said_and_holds_them() {
     }
     let (passed, detail, lost) = held;
     assert!(passed && lost == 0, "with {kib} KiB: {detail}");
+}
+
+#[test]
+fn both_buffers_have_the_size_that_the_help_says() {
+    const TRACING: &str = "/sys/kernel/tracing/instances";
+    if !machine::root() || !Path::new(TRACING).exists() {
+        return machine::skip("watch", "tracing needs root and tracefs");
+    }
+    if std::thread::available_parallelism().unwrap().get() > 16 {
+        return machine::skip("watch", "buffers are smaller with more than 16 CPUs");
+    }
+    let home = Home::new();
+    // The program looks itself; others may watch something at the same time.
+    let looks = format!(
+        "cat {TRACING}/*/per_cpu/cpu0/buffer_size_kb; cat {TRACING}/*+watched/per_cpu/cpu0/buffer_size_kb"
+    );
+    let answer = home.run(["watch", "--quiet", "--json", "--", "sh", "-c", &looks]);
+    let sizes = answer.stderr.lines().filter(|line| line.trim() == "8192");
+    assert!(sizes.count() >= 3, "{}", answer.stderr);
 }
 
 #[test]
