@@ -298,6 +298,7 @@ impl Frame<'_> {
 
     /// Has the run begin now: what it took to get ready is not part of it.
     pub(crate) fn begin_now(&mut self) {
+        self.watch.look_again();
         self.origin = clock::monotonic();
     }
 

@@ -156,6 +156,8 @@ pub fn run(
     let keep = (frame.keep(), frame.origin().get());
     let (mut watcher, mut source) = Watcher::begin(frame.sys(), watch, keep, parent)?;
     watcher.habits = Some(Habits::new(frame.sys().clone(), judge));
+    frame.begin_now();
+    watcher.origin = frame.origin().get();
     let started = starter.map(Starter::start).transpose()?;
     let (ended, end) = watcher.attend(frame, &mut source, started)?;
     let lost = watcher.conclude(&mut source)?;
