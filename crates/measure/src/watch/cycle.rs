@@ -15,6 +15,7 @@ use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Waited};
 use super::wait::Wait;
 use super::who::{Name, Tid, Who};
+use super::words::without_tid;
 use punctual_model::Ordered as _;
 
 /// What a thread goes through in a cycle.
@@ -333,7 +334,16 @@ impl Cut<'_> {
                     };
                     self.add(from, to, cpu, Phase::Blocked, cause);
                 }
-                let causes: Vec<Cause> = self.pieces.iter().skip(first).map(|p| p.cause).collect();
+                // It came there once, in however many pieces the time is.
+                let mut causes: Vec<Cause> = Vec::new();
+                for piece in self.pieces.iter().skip(first) {
+                    if !causes
+                        .iter()
+                        .any(|known| without_tid(*known) == without_tid(piece.cause))
+                    {
+                        causes.push(piece.cause);
+                    }
+                }
                 for cause in causes {
                     self.note_site(span.from, cause);
                 }

@@ -48,6 +48,13 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// A place in the program, for tests.
+    #[cfg(test)]
+    pub(super) fn in_program(number: u32) -> Self {
+        let (kernel, user) = (StackId::default(), StackId(number));
+        Self { kernel, user }
+    }
+
     /// Whether nothing is known of it.
     pub(super) fn is_unknown(self) -> bool {
         self == Self::default()

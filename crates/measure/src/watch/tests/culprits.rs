@@ -9,6 +9,7 @@ use super::*;
 use crate::watch::culprits::{culprits, late};
 use crate::watch::cycle::{Cause, Cycle, Phase, Piece};
 use crate::watch::source::idle_exits;
+use crate::watch::stacks::Site;
 use crate::watch::tally::Tally;
 use crate::watch::who::Who;
 
@@ -213,6 +214,36 @@ fn who_keeps_the_holder_of_a_lock_from_running_is_the_culprit() {
     );
     let second = &thread.culprits[1];
     assert_eq!((second.kind.as_str(), second.worst_ns), ("lock", 100 * US));
+}
+
+#[test]
+fn a_place_is_counted_once_however_many_pieces_the_time_is_in() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.switch(release - 500 * US, 0, HOLDER, FIFO_10, "holder");
+        trace.expire(release + US);
+        trace.run(release + 3 * US, READY);
+        let (call, args) = (FUTEX, [0xbeef, 0, 0]);
+        trace.at(release + 10 * US, What::Enter { call, args });
+        let site = Site::in_program(7);
+        trace.at(release + 10 * US, What::Stack { site });
+        trace.switch(release + 11 * US, SLEEPS, HOLDER, FIFO_10, "holder");
+        // The one between them has the CPU four times.
+        for n in 0..4 {
+            let at = release + (100 + n * 300) * US;
+            trace.switch(at, READY, OTHER, 49, "middle");
+            trace.switch(at + 200 * US, SLEEPS, HOLDER, FIFO_10, "holder");
+        }
+        trace.wake(release + 1_600 * US, LOOP, FIFO_80, "loop");
+        trace.switch(release + 1_601 * US, READY, LOOP, FIFO_80, "loop");
+        trace.at(release + 1_602 * US, What::Exit { anew: false });
+        release + 1_700 * US
+    });
+    let watcher = trace.watcher(&["loop"], Matters::OfThePeriod);
+    let (.., tally) = watcher.shown().next().unwrap();
+    let longest = tally.longer_than(PERIOD);
+    let counts: Vec<u32> = longest[0].sites.iter().map(|(.., count)| *count).collect();
+    assert_eq!(counts, [1, 1, 1], "{:?}", longest[0].sites);
 }
 
 #[test]
