@@ -168,12 +168,10 @@ pub fn run(
     if let Some(table) = watcher.table.take() {
         found.artifacts.push((CYCLE_TABLE, table.bytes()));
     }
-    if let Some(ProgramEnd::Unknown(why)) = &end {
-        let detail = format!("how the program ended is not known: {why}");
-        found
-            .findings
-            .push(Finding::observed("program-end", detail));
-    }
+    let said = watcher.end.iter();
+    found
+        .findings
+        .extend(said.map(|detail| Finding::observed("program-end", detail.clone())));
     source.remove()?;
     (found.ended, found.watched) = (ended, Some(Box::new(watched)));
     Ok((found, end))
@@ -199,6 +197,8 @@ struct Watcher {
     table: Option<table::Table>,
     /// What real-time code should avoid, where that is looked for.
     habits: Option<Habits>,
+    /// What is to be said of how the program ended.
+    end: Option<String>,
     /// CPU time that reading and analysing the trace took.
     busy: Nanos,
     /// What the hypervisor and the firmware took, as far as that is counted, before.
@@ -289,6 +289,7 @@ impl Watcher {
             next_settling: 0,
             table: watch.keep_cycles.then(table::Table::new),
             habits: None,
+            end: None,
             busy: Nanos::ZERO,
             outside: None,
             stacks: Stacks::default(),
@@ -313,8 +314,9 @@ impl Watcher {
                 habits.judge_next();
             }
             frame.look(|| self.progress());
-            if end.is_some() {
-                return Ok((Ended::Completed, end));
+            if let Some(end) = end {
+                self.end = end.says(&self.left_alive(frame.sys()));
+                return Ok((Ended::Completed, Some(end)));
             }
             let threads = &self.replay.threads;
             if started.is_none() && !threads.is_empty() && threads.values().all(|t| t.ended) {
@@ -325,9 +327,30 @@ impl Watcher {
                 // What a program does when it is asked to end belongs to no cycle.
                 self.look(source)?;
                 source.stop()?;
-                return Ok((ended, started.as_mut().map(Started::end)));
+                let end = started.as_mut().map(Started::end);
+                // It was us who asked it to end.
+                if let Some(end @ ProgramEnd::Unknown(_)) = &end {
+                    self.end = end.says(&[]);
+                }
+                return Ok((ended, end));
             }
         }
+    }
+
+    /// Returns the names of watched threads that go on although the program that was started has ended.
+    fn left_alive(&self, sys: &SysRoot) -> Vec<&str> {
+        let mut alive: Vec<&thread::Thread> = self.replay.threads.values().collect();
+        // What ends together with it takes a moment.
+        for pause in [Duration::ZERO, LOOK_EVERY] {
+            if !alive.is_empty() {
+                std::thread::sleep(pause);
+            }
+            alive.retain(|thread| !thread.ended && target::lives(sys, thread.tid));
+        }
+        let names = alive
+            .iter()
+            .map(|thread| self.replay.names.text(thread.name));
+        names.collect()
     }
 
     /// Reads what was recorded since the last time, and takes it in.

@@ -358,7 +358,11 @@ impl Watcher {
         let named = threads.map(|(tid, thread)| (*tid, self.replay.names.text(thread.name)));
         let names: BTreeSet<&str> = named.clone().map(|(_, name)| name).into_set();
         if names.is_empty() || named.clone().any(|(tid, name)| self.watch.wants(tid, name)) {
-            return "no watched thread had a whole cycle: it waited less than twice".to_owned();
+            let none = "no watched thread had a whole cycle: it waited less than twice";
+            return match &self.end {
+                Some(end) => format!("{none}; {end}"),
+                None => none.to_owned(),
+            };
         }
         let shown: Vec<&str> = names.iter().copied().take(NAMES).collect();
         let more = match names.len().saturating_sub(NAMES) {

@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
@@ -32,6 +33,9 @@ pub enum Target {
 /// How long a program that was started has to end when it is asked to, and once more when it is killed: one that waits
 /// for a device that does not answer does not even end then.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Names of threads that go on without the program, at most.
+const NAMED: usize = 5;
 
 /// How a program that was started ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -248,6 +252,36 @@ impl ProgramEnd {
         }
     }
 
+    /// Says how the program ended, where not all is well: it failed, or these threads that it has started go on.
+    pub(super) fn says(&self, alive: &[&str]) -> Option<String> {
+        let how = match self {
+            Self::Unknown(why) => {
+                return Some(format!("how the program ended is not known: {why}"));
+            }
+            Self::Status(status) => match (status.code(), status.signal()) {
+                (Some(0), _) => None,
+                (Some(code), _) => Some(format!("the program ended with status {code}")),
+                (None, signal) => Some(format!(
+                    "the program was ended by signal {}",
+                    signal.unwrap_or(0)
+                )),
+            },
+        };
+        let mut names = alive.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        names.truncate(NAMED);
+        let unwatched = match alive.len() {
+            0 => return how,
+            1 => format!("{} went on and was", names.join(", ")),
+            n => format!("{n} threads ({}) went on and were", names.join(", ")),
+        };
+        let how = how.unwrap_or_else(|| "the program ended".to_owned());
+        Some(format!(
+            "{how}; of what it had started, {unwatched} not watched any more"
+        ))
+    }
+
     fn untold() -> Self {
         Self::Unknown("the thread that waited for the program is gone".to_owned())
     }
@@ -299,6 +333,24 @@ mod tests {
         drop(ending);
         assert!(matches!(one.ended(), Some(ProgramEnd::Unknown(_))));
         drop(process::kill(one.pid));
+    }
+
+    #[test]
+    fn a_program_that_failed_or_left_others_behind_says_so() {
+        let ended = |code: i32| ProgramEnd::Status(ExitStatus::from_raw(code));
+        assert_eq!(ended(0).says(&[]), None);
+        let says = |code, alive: &[&str]| ended(code).says(alive).unwrap();
+        assert_eq!(says(42 << 8, &[]), "the program ended with status 42");
+        assert_eq!(says(9, &[]), "the program was ended by signal 9");
+        assert_eq!(
+            says(0, &["loop"]),
+            "the program ended; of what it had started, loop went on and was not watched any more"
+        );
+        assert_eq!(
+            says(1 << 8, &["loop", "main", "loop"]),
+            "the program ended with status 1; of what it had started, 3 threads (loop, main) went on and were not \
+             watched any more"
+        );
     }
 
     #[test]

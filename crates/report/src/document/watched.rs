@@ -186,6 +186,11 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
         let too = format!(" {others} of its other threads had late cycles too.");
         sentence.push_str(&too);
     }
+    let ends = run.findings.iter().filter(|f| f.id == "program-end");
+    for end in ends {
+        let said = format!(" {}.", capital(&end.detail));
+        sentence.push_str(&said);
+    }
     let mut figures = vec![KeyFigure {
         name: "late cycles".to_owned(),
         value: format!("{} of {}", thread.late.count, thread.cycles),

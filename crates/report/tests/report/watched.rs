@@ -194,6 +194,19 @@ fn threads_of_one_name_have_their_numbers() {
 }
 
 #[test]
+fn how_the_program_ended_is_said_with_the_verdict() {
+    let mut item = watched(1);
+    let detail = "the program ended with status 42";
+    let finding = punctual_model::Finding::observed("program-end", detail);
+    item.record.findings.push(finding);
+    let said = said(item);
+    assert!(
+        said.contains("without it. The program ended with status 42."),
+        "{said}"
+    );
+}
+
+#[test]
 fn culprits_are_counted_in_cycles() {
     let charts = bars(watched(1));
     let chart = charts

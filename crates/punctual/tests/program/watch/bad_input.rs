@@ -188,7 +188,34 @@ fn a_program_that_ends_at_once_is_an_invalid_run_and_its_status_is_passed_on() {
     assert_eq!(answer.code(), 7);
     let record = answer.json();
     assert_eq!(record["valid"], false);
+    let said = home.run("runs show last".split(' ')).stdout;
+    let said: Vec<&str> = said.split_whitespace().collect();
+    let said = said.join(" ");
+    assert!(said.contains("the program ended with status 7"), "{said}");
     assert_eq!(home.run(["watch", "--quiet", "--", "true"]).code(), 1);
+}
+
+#[test]
+fn what_goes_on_after_the_program_has_ended_is_named() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    let script = "sleep 600 > /dev/null 2>&1 & echo sleeper $!";
+    let answer = home.run(["watch", "--quiet", "--json", "--", "sh", "-c", script]);
+    let mut lines = answer.stderr.lines();
+    let sleeper = lines.find_map(|line| line.strip_prefix("sleeper "));
+    let ended = Command::new("kill").arg(sleeper.unwrap()).status();
+    assert!(ended.unwrap().success());
+    let record = answer.json();
+    let findings = record["findings"].as_array().unwrap().iter();
+    let said: Vec<&str> = findings
+        .filter(|finding| finding["id"] == "program-end")
+        .map(|finding| finding["detail"].as_str().unwrap())
+        .collect();
+    let wanted =
+        "the program ended; of what it had started, sleep went on and was not watched any more";
+    assert_eq!(said, [wanted]);
 }
 
 #[test]
