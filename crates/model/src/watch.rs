@@ -154,7 +154,7 @@ pub struct Late {
 pub struct Culprit {
     /// What kind: `task`, `unpreemptible`, `interrupt`, `softirq`, `timer`, `masked`, `idle-exit`, `outside`, `slack`,
     /// `throttling`, `lock`, `lock-chain`, `call`, `system-call`, `page-fault`, `stopped`, `migration`, `itself`,
-    /// `earlier-cycle`, `unknown`.
+    /// `earlier-cycle`, `not-created`, `unknown`.
     pub kind: String,
     /// Its name as the kernel has it, where it has one.
     pub name: Option<String>,

@@ -101,6 +101,8 @@ pub(super) enum Cause {
     Fault,
     /// A signal from this one stopped the thread, or a debugger did.
     Stopped(Who),
+    /// The thread had not been created yet.
+    NotCreated,
     /// Not known.
     Unknown,
 }
@@ -205,7 +207,9 @@ pub(super) fn take_apart(
     let mut at = release;
     let mut spans = thread.spans(release, end.entered).peekable();
     while let Some((span, from, to)) = spans.next() {
-        cut.add(at, from, span.cpu, Phase::Unaccounted, Cause::Unknown);
+        let begun = thread.begun.unwrap_or(0).max(at).min(from);
+        cut.add(at, begun, span.cpu, Phase::Timer, Cause::NotCreated);
+        cut.add(begun, from, span.cpu, Phase::Unaccounted, Cause::Unknown);
         cut.is_moved_next = spans.peek().is_some_and(|(next, ..)| is_moved(next));
         cut.span(&span, from, to);
         at = to;

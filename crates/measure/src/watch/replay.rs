@@ -474,6 +474,9 @@ impl Replay {
         if self.parent == Some(parent) || process.is_some() {
             let process = process.filter(|_| same_process).unwrap_or(child);
             self.adopt(child, process, name);
+            if let Some(thread) = self.threads.get_mut(&child) {
+                thread.is_created();
+            }
         }
     }
 

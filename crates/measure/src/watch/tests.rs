@@ -7,6 +7,7 @@ mod culprits;
 mod quotas;
 mod timerlat;
 mod traces;
+mod waits;
 
 use std::sync::Arc;
 

@@ -113,6 +113,9 @@ pub(super) struct Thread {
     pub(super) waited: VecDeque<Waited>,
     /// The wait that ends a cycle, where it is known.
     pub(super) cycle_at: Option<Wait>,
+    /// When it was there first, where it was seen to be created.
+    pub(super) begun: Option<u64>,
+    is_created: bool,
     /// When it called the function that ends a cycle, until it has waited since.
     probed: Option<u64>,
     /// System calls that are over: begin, end, which.
@@ -145,6 +148,8 @@ impl Thread {
             expiries: VecDeque::new(),
             waited: VecDeque::new(),
             cycle_at: None,
+            begun: None,
+            is_created: false,
             probed: None,
             own_calls: VecDeque::new(),
             fault_times: VecDeque::new(),
@@ -155,6 +160,11 @@ impl Thread {
             fault_ns: ONE_FAULT,
             migrations: 0,
         }
+    }
+
+    /// It is created now: it begins with what is told of it first.
+    pub(super) const fn is_created(&mut self) {
+        self.is_created = true;
     }
 
     /// Returns what it is doing, on which CPU.
@@ -173,6 +183,9 @@ impl Thread {
 
     fn begin(&mut self, time: u64, cpu: CpuId, state: State) {
         let time = self.now().map_or(time, |last| last.from.max(time));
+        if self.is_created {
+            self.begun.get_or_insert(time);
+        }
         if self.spans.len() >= SPANS {
             self.spans.pop_front();
         }

@@ -216,6 +216,11 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
             named(of),
             format!("a signal from {} that stopped it", who(of, names)),
         ),
+        Cause::NotCreated => (
+            "not-created",
+            None,
+            "a release from before the thread was created".to_owned(),
+        ),
         Cause::Unknown => ("unknown", None, "nothing that was recorded".to_owned()),
     };
     Said { kind, name, what }
