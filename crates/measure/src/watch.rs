@@ -24,6 +24,7 @@ mod outside;
 mod probe;
 mod replay;
 mod results;
+mod settle;
 mod source;
 mod stacks;
 mod symbols;
@@ -43,10 +44,10 @@ use std::time::Duration;
 
 use punctual_model::{CpuId, Ended, Finding, Nanos, Progress};
 use punctual_stats::Keep;
-use punctual_sys::{SysRoot, clock, sched};
+use punctual_sys::{SysRoot, clock};
 
 pub use self::beside::Beside;
-use self::cycle::{Cycle, IdleExits};
+use self::cycle::IdleExits;
 use self::habits::Habits;
 pub use self::habits::{Judge, rules as habit_rules};
 use self::outside::Outside;
@@ -404,116 +405,6 @@ impl Watcher {
         let tids: Vec<Tid> = self.replay.threads.keys().copied().collect();
         for tid in tids {
             self.settle(tid, true);
-        }
-    }
-
-    /// Makes cycles of the waits of a thread that are over.
-    fn settle(&mut self, tid: Tid, at_the_end: bool) {
-        let Some(thread) = self.replay.threads.get_mut(&tid) else {
-            return;
-        };
-        if !self.watch.wants(tid, self.replay.names.text(thread.name)) {
-            thread.waited.clear();
-            return;
-        }
-        let pending = self.pending.entry(tid).or_default();
-        pending.extend(thread.waited.drain(..));
-        let (Some(first), Some(last)) = (pending.first(), pending.last()) else {
-            return;
-        };
-        let (keep, deadline) = (&self.keep, self.watch.deadline.map(Nanos::get));
-        let new = || Tally::new(keep, deadline);
-        let tally = self.tallies.entry(tid).or_insert_with(new);
-        let basis = match tally.basis {
-            Some(basis) => basis,
-            None => {
-                // Of who has ended there is no more to come, and what went on around its waits is not known for long.
-                let known = pending.len() >= basis::WAITS
-                    || last.left - first.left >= basis::TIME
-                    || thread.ended;
-                if !known && !at_the_end {
-                    return;
-                }
-                tally.policy = sched::policy_of(tid).ok();
-                let basis = basis::of(
-                    self.watch.cycle_at.as_deref(),
-                    self.watch.period.map(Nanos::get),
-                    pending,
-                );
-                (tally.basis, thread.cycle_at) = (Some(basis), basis.at);
-                if let Some(habits) = &mut self.habits
-                    && results::is_judged(thread, tally)
-                {
-                    habits.meet(tid);
-                }
-                basis
-            }
-        };
-        pending.retain(|waited| basis.ends_at(waited.wait));
-        let Some(thread) = self.replay.threads.get(&tid) else {
-            return;
-        };
-        if let Some(habits) = &mut self.habits
-            && let [first, _, ..] = pending[..]
-        {
-            habits.look(thread, first.left);
-        }
-        let done = pending.len().saturating_sub(1);
-        let next = pending.get(done).copied();
-        let over: Vec<Waited> = pending.drain(..done).chain(next).collect();
-        for pair in over.windows(2) {
-            if let [begin, end] = pair {
-                self.add(tid, begin, end);
-            }
-        }
-    }
-
-    /// Takes in a cycle of a thread, from the wait `begin` to the wait `end`. Returns it.
-    fn add(&mut self, tid: Tid, begin: &Waited, end: &Waited) -> Option<Cycle> {
-        let thread = self.replay.threads.get(&tid)?;
-        let tally = self.tallies.get_mut(&tid)?;
-        let cycle = cycle::take_apart(&self.replay, &self.exits, thread, tally.cycles, begin, end);
-        if cycle.release < self.from {
-            return None;
-        }
-        if tally.cycles == 0 {
-            self.order.push(tid);
-        }
-        tally.add(&cycle, &self.replay, self.origin);
-        if let Some(table) = &mut self.table {
-            table.add(&cycle, self.origin);
-        }
-        if let Some(habits) = &mut self.habits {
-            let every_wait = tally.basis.is_some_and(|basis| basis.at.is_none());
-            habits.add(thread, &cycle, (begin, end), every_wait, &self.replay.names);
-        }
-        Some(cycle)
-    }
-
-    /// Makes a cycle of a wake-up after which its thread did not wait any more, and keeps it with what went on around it.
-    fn add_last(&mut self, hit: &Hit) {
-        let release = hit.at.saturating_sub(hit.latency);
-        let found = self.pending.iter().find_map(|(tid, waited)| {
-            let begin = *waited.last()?;
-            let asked = begin.expiry?.soft;
-            let mut spans = self.replay.threads.get(tid)?.spans(hit.at - 1, hit.at);
-            let was_there = spans.any(|(span, ..)| span.cpu == hit.cpu);
-            let is_it = asked.abs_diff(release) < SAME && begin.left <= hit.at && was_there;
-            is_it.then_some((*tid, begin))
-        });
-        let Some((tid, begin)) = found else { return };
-        let end = Waited {
-            entered: hit.at,
-            woken: None,
-            left: hit.at,
-            expiry: None,
-            missed: 0,
-            ..begin
-        };
-        if let Some(cycle) = self.add(tid, &begin, &end)
-            && let Some(tally) = self.tallies.get_mut(&tid)
-        {
-            tally.keep(&cycle, &self.replay, self.origin);
         }
     }
 

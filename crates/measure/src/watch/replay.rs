@@ -540,11 +540,12 @@ impl Replay {
             let is_set = shift.abs_diff(before) > CLOCK_SET && before != 0;
             let shift = if is_set { before } else { shift };
             let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
-            thread.expires(Expiry {
+            let expiry = Expiry {
                 soft: here(soft),
                 hard: here(hard),
                 cpu,
-            });
+            };
+            thread.expires(time, expiry);
         }
     }
 

@@ -82,6 +82,9 @@ pub(super) struct Waited {
     pub(super) missed: u32,
 }
 
+/// Expiries that are kept of a thread of which it is not known yet what ends a cycle.
+const EARLY_EXPIRIES: usize = 1 << 12;
+
 /// A system call that the thread is in.
 #[derive(Clone, Copy, Debug)]
 struct Call {
@@ -109,10 +112,12 @@ pub(super) struct Thread {
     call: Option<Call>,
     faulted: bool,
     expiries: VecDeque<Expiry>,
+    /// All expiries with the times at which they came, until it is known what ends a cycle.
+    early: Option<VecDeque<(u64, Expiry)>>,
     /// Waits that are over and were not looked at yet.
-    pub(super) waited: VecDeque<Waited>,
+    waited: VecDeque<Waited>,
     /// The wait that ends a cycle, where it is known.
-    pub(super) cycle_at: Option<Wait>,
+    cycle_at: Option<Wait>,
     /// When it was there first, where it was seen to be created.
     pub(super) begun: Option<u64>,
     is_created: bool,
@@ -146,6 +151,7 @@ impl Thread {
             call: None,
             faulted: false,
             expiries: VecDeque::new(),
+            early: Some(VecDeque::new()),
             waited: VecDeque::new(),
             cycle_at: None,
             begun: None,
@@ -294,7 +300,15 @@ impl Thread {
     }
 
     /// A timer that it waits for, or will, expires.
-    pub(super) fn expires(&mut self, expiry: Expiry) {
+    pub(super) fn expires(&mut self, time: u64, expiry: Expiry) {
+        // Without all of them none is given to another wait.
+        self.early = self
+            .early
+            .take()
+            .filter(|early| early.len() < EARLY_EXPIRIES);
+        if let Some(early) = &mut self.early {
+            early.push_back((time, expiry));
+        }
         if self.expiries.len() < EXPIRIES {
             self.expiries.push_back(expiry);
         }
@@ -393,6 +407,57 @@ impl Thread {
             expiry,
             missed,
         });
+    }
+
+    /// Takes the waits that are over.
+    pub(super) fn over(&mut self) -> impl Iterator<Item = Waited> {
+        self.waited.drain(..)
+    }
+
+    /// Says which wait ends a cycle. `waited` are those that are over; where such a call came back at once, because what it waits
+    /// for had come before, it was not known to be a wait and is added. Expiries are given to whom they are for then.
+    pub(super) fn decide(&mut self, at: Option<Wait>, waited: &mut Vec<Waited>) {
+        self.cycle_at = at;
+        let early = self.early.take();
+        let Some(at) = at.filter(|at| *at != Wait::PROBE) else {
+            return;
+        };
+        let Some(first) = waited.iter().find(|one| at.covers(one.wait)).copied() else {
+            return;
+        };
+        let is_new = |(begin, end, wait): &&(u64, u64, Wait)| {
+            let within = |one: &Waited| one.entered <= *begin && *end <= one.left;
+            at.covers(*wait) && *begin >= first.left && !waited.iter().any(within)
+        };
+        let at_once = self.own_calls.iter().filter(is_new);
+        let at_once = at_once.map(|&(entered, left, wait)| Waited {
+            wait,
+            entered,
+            woken: None,
+            left,
+            expiry: None,
+            missed: 0,
+        });
+        let at_once: Vec<Waited> = at_once.collect();
+        if at_once.is_empty() {
+            return;
+        }
+        waited.extend(at_once);
+        waited.sort_unstable_by_key(|one| one.left);
+        let Some(mut early) = early else { return };
+        // The first one has its own, and what came before it is of others.
+        early.retain(|(time, _)| *time > waited.first().map_or(0, |one| one.left));
+        for one in waited.iter_mut().skip(1) {
+            let came = early.partition_point(|(time, _)| *time <= one.left);
+            let is_for = |(time, _): &(u64, Expiry)| !one.wait.is_sleep() || *time >= one.entered;
+            let mut its = early.drain(..came).filter(is_for);
+            one.expiry = its.next().map(|(_, expiry)| expiry);
+            one.missed = u32::try_from(its.count()).unwrap_or(u32::MAX);
+        }
+        let sleeps_since = self.call.filter(|call| call.wait.is_sleep());
+        let sleeps_since = sleeps_since.map_or(0, |call| call.at);
+        let left = early.iter().filter(|(time, _)| *time >= sleeps_since);
+        self.expiries = left.map(|(_, expiry)| *expiry).take(EXPIRIES).collect();
     }
 
     /// Returns its states from `from` to `to`, each with its end.

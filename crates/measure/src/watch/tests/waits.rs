@@ -3,7 +3,119 @@
 
 //! Waits that come back at once, that signals interrupt, that never end, or that were before it was known what a cycle is.
 
+use punctual_sys::calls;
+
 use super::*;
+
+/// Returns the number of a system call.
+fn number(wanted: &str) -> i64 {
+    (0..1_000)
+        .find(|call| calls::name(*call) == Some(wanted))
+        .unwrap()
+}
+
+/// Names the functions of the timers of a sleep and of a descriptor.
+fn with_timers() -> Trace {
+    Trace::with(Some(Arc::new(|address| match address {
+        7 => Some("hrtimer_wakeup".to_owned()),
+        8 => Some("timerfd_tmrproc".to_owned()),
+        _ => None,
+    })))
+}
+
+const TIMER: u64 = 0xf1;
+
+/// The descriptor's timer is set again.
+fn set_descriptor(trace: &mut Trace, time: u64, release: u64) {
+    let (soft, hard) = (release, release);
+    let (timer, function) = (TIMER, 8);
+    trace.at(
+        time,
+        What::TimerStart {
+            timer,
+            function,
+            soft,
+            hard,
+        },
+    );
+}
+
+fn descriptor_expires(trace: &mut Trace, time: u64) {
+    let name = trace.replay.names.keep(b"timer interrupt");
+    trace.at(time, What::VectorEntry { name });
+    let (timer, function, now) = (TIMER, 8, time + 100);
+    trace.at(
+        time + 100,
+        What::TimerEntry {
+            timer,
+            function,
+            now,
+        },
+    );
+    trace.at(time + 300, What::TimerExit);
+    trace.at(time + 400, What::VectorExit);
+}
+
+#[test]
+fn a_wait_that_comes_back_at_once_ends_a_cycle_from_the_first_one_on() {
+    let (poll, read) = (number("epoll_wait"), number("read"));
+    let mut trace = with_timers();
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let (mut at, mut late) = (100 * US, 0);
+    set_descriptor(&mut trace, at, PERIOD);
+    at += US;
+    for cycle in 1..=60_u64 {
+        let release = cycle * PERIOD;
+        let args = [4, 0, 0];
+        trace.at(at, What::Enter { call: poll, args });
+        if at < release {
+            trace.switch(at + 20, SLEEPS, IDLE, NICE_0, "swapper/0");
+            descriptor_expires(&mut trace, release + US);
+            trace.wake(release + US + 500, LOOP, FIFO_80, "loop");
+            trace.run(release + 3 * US, READY);
+            at = release + 4 * US;
+        } else {
+            trace.at(at + 200, What::Exit { anew: false });
+            at += 300;
+        }
+        let args = [3, 0, 0];
+        trace.at(at, What::Enter { call: read, args });
+        set_descriptor(&mut trace, at + 100, release + PERIOD);
+        trace.at(at + 200, What::Exit { anew: false });
+        let work = match cycle % 10 {
+            9 => 1_640 * US,
+            _ => 40 * US,
+        };
+        // The next release comes while it works.
+        if at + work > release + PERIOD {
+            descriptor_expires(&mut trace, release + PERIOD + US);
+        }
+        at += work;
+        late += u64::from(at - release > PERIOD);
+    }
+    trace.at(
+        at,
+        What::Enter {
+            call: poll,
+            args: [4, 0, 0],
+        },
+    );
+    trace.switch(at + 20, SLEEPS, IDLE, NICE_0, "swapper/0");
+    descriptor_expires(&mut trace, 61 * PERIOD);
+    trace.wake(61 * PERIOD + 500, LOOP, FIFO_80, "loop");
+    trace.run(61 * PERIOD + 3 * US, READY);
+    let thread = trace.watched();
+    assert_eq!((thread.cycles, thread.timed_releases), (60, 60));
+    assert_eq!((thread.late.count, late), (6, 6));
+    assert_eq!(thread.missed_releases, 0);
+    assert_eq!(thread.period_ns.unwrap().get(), PERIOD);
+    assert_eq!(first(&thread), ("itself", "its own work", 6));
+    let longest = |phase: &str| {
+        let found = thread.phases.iter().find(|p| p.phase == phase);
+        found.unwrap().max_ns
+    };
+    assert!(longest("timer") < 10 * US, "{:#?}", thread.phases);
+}
 
 #[test]
 fn a_release_from_before_the_thread_was_created_is_accounted_for() {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From the waits of a thread that are over to its cycles.
+
+use punctual_model::Nanos;
+use punctual_sys::sched;
+
+use super::basis::{self, Basis};
+use super::cycle::{self, Cycle};
+use super::tally::Tally;
+use super::thread::Waited;
+use super::who::Tid;
+use super::{Hit, SAME, Watcher, results};
+
+impl Watcher {
+    /// Makes cycles of the waits of a thread that are over.
+    pub(super) fn settle(&mut self, tid: Tid, at_the_end: bool) {
+        let Some(thread) = self.replay.threads.get_mut(&tid) else {
+            return;
+        };
+        let is_wanted = self.watch.wants(tid, self.replay.names.text(thread.name));
+        let over = thread.over();
+        if !is_wanted {
+            return;
+        }
+        let pending = self.pending.entry(tid).or_default();
+        pending.extend(over);
+        if pending.is_empty() {
+            return;
+        }
+        let basis = self.tallies.get(&tid).and_then(|tally| tally.basis);
+        let Some(basis) = basis.or_else(|| self.decide(tid, at_the_end)) else {
+            return;
+        };
+        let (Some(thread), Some(pending)) =
+            (self.replay.threads.get(&tid), self.pending.get_mut(&tid))
+        else {
+            return;
+        };
+        pending.retain(|waited| basis.ends_at(waited.wait));
+        if let Some(habits) = &mut self.habits
+            && let [first, _, ..] = pending[..]
+        {
+            habits.look(thread, first.left);
+        }
+        for [begin, end] in take_pairs(pending) {
+            self.add(tid, &begin, &end);
+        }
+    }
+
+    /// Decides what a cycle of a thread is, where that can be said.
+    fn decide(&mut self, tid: Tid, at_the_end: bool) -> Option<Basis> {
+        let thread = self.replay.threads.get_mut(&tid)?;
+        let pending = self.pending.get_mut(&tid)?;
+        let (keep, deadline) = (&self.keep, self.watch.deadline.map(Nanos::get));
+        let new = || Tally::new(keep, deadline);
+        let tally = self.tallies.entry(tid).or_insert_with(new);
+        let (first, last) = (pending.first()?, pending.last()?);
+        // Of who has ended there is no more to come, and what went on around its waits is not known for long.
+        let is_known = pending.len() >= basis::WAITS
+            || last.left.saturating_sub(first.left) >= basis::TIME
+            || thread.ended
+            || at_the_end;
+        if !is_known {
+            return None;
+        }
+        let asked = self.watch.period.map(Nanos::get);
+        let basis = basis::of(self.watch.cycle_at.as_deref(), asked, pending);
+        tally.policy = sched::policy_of(tid).ok();
+        tally.basis = Some(basis);
+        thread.decide(basis.at, pending);
+        if let Some(habits) = &mut self.habits
+            && results::is_judged(thread, tally)
+        {
+            habits.meet(tid);
+        }
+        Some(basis)
+    }
+
+    /// Takes in a cycle of a thread, from the wait `begin` to the wait `end`. Returns it.
+    fn add(&mut self, tid: Tid, begin: &Waited, end: &Waited) -> Option<Cycle> {
+        let thread = self.replay.threads.get(&tid)?;
+        let tally = self.tallies.get_mut(&tid)?;
+        let cycle = cycle::take_apart(&self.replay, &self.exits, thread, tally.cycles, begin, end);
+        if cycle.release < self.from {
+            return None;
+        }
+        if tally.cycles == 0 {
+            self.order.push(tid);
+        }
+        tally.add(&cycle, &self.replay, self.origin);
+        if let Some(table) = &mut self.table {
+            table.add(&cycle, self.origin);
+        }
+        if let Some(habits) = &mut self.habits {
+            let every_wait = tally.basis.is_some_and(|basis| basis.at.is_none());
+            habits.add(thread, &cycle, (begin, end), every_wait, &self.replay.names);
+        }
+        Some(cycle)
+    }
+
+    /// Makes a cycle of a wake-up after which its thread did not wait any more, and keeps it with what went on around it.
+    pub(super) fn add_last(&mut self, hit: &Hit) {
+        let release = hit.at.saturating_sub(hit.latency);
+        let found = self.pending.iter().find_map(|(tid, waited)| {
+            let begin = *waited.last()?;
+            let asked = begin.expiry?.soft;
+            let mut spans = self.replay.threads.get(tid)?.spans(hit.at - 1, hit.at);
+            let was_there = spans.any(|(span, ..)| span.cpu == hit.cpu);
+            let is_it = asked.abs_diff(release) < SAME && begin.left <= hit.at && was_there;
+            is_it.then_some((*tid, begin))
+        });
+        let Some((tid, begin)) = found else { return };
+        let end = Waited {
+            entered: hit.at,
+            woken: None,
+            left: hit.at,
+            expiry: None,
+            missed: 0,
+            ..begin
+        };
+        if let Some(cycle) = self.add(tid, &begin, &end)
+            && let Some(tally) = self.tallies.get_mut(&tid)
+        {
+            tally.keep(&cycle, &self.replay, self.origin);
+        }
+    }
+}
+
+/// Takes each wait with the next one; the last stays.
+fn take_pairs(pending: &mut Vec<Waited>) -> Vec<[Waited; 2]> {
+    let pairs = pending.windows(2).filter_map(|pair| pair.try_into().ok());
+    let pairs = pairs.collect();
+    let done = pending.len().saturating_sub(1);
+    pending.drain(..done);
+    pairs
+}
