@@ -53,6 +53,7 @@ pub use self::habits::{Judge, rules as habit_rules};
 use self::outside::Outside;
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
+use self::settle::Aside;
 use self::source::{Kallsyms, Source};
 use self::stacks::Stacks;
 pub use self::stacks::Taken;
@@ -188,6 +189,8 @@ struct Watcher {
     tallies: BTreeMap<Tid, Tally>,
     /// Waits that are over, of which the next cycle begins; before it is known what a cycle is, all.
     pending: BTreeMap<Tid, Vec<Waited>>,
+    /// What threads did before they were silent for long, of which it is not known yet what a cycle is.
+    aside: BTreeMap<Tid, Vec<Aside>>,
     /// Threads that had a cycle, in the order in which they had their first.
     order: Vec<Tid>,
     origin: u64,
@@ -284,6 +287,7 @@ impl Watcher {
             },
             tallies: BTreeMap::new(),
             pending: BTreeMap::new(),
+            aside: BTreeMap::new(),
             order: Vec::new(),
             origin,
             from: 0,

@@ -3,6 +3,7 @@
 
 //! What is known in the end, as a run keeps it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Stack, Watched, WatchedThread};
@@ -341,10 +342,7 @@ impl Watcher {
             Check::of(
                 "accounted",
                 unclear * 100 <= cycles,
-                format!(
-                    "the phases of {} of {cycles} cycles add up to their response time within 2 µs",
-                    cycles - unclear
-                ),
+                self.accounted(cycles, unclear),
             ),
         ];
         always.into_iter().chain(period).collect()
@@ -352,6 +350,29 @@ impl Watcher {
 }
 
 impl Watcher {
+    /// Says of how many cycles every phase is known, and of which threads the others are.
+    fn accounted(&self, cycles: u64, unclear: u64) -> String {
+        let all = format!(
+            "the phases of {} of {cycles} cycles add up to their response time within 2 µs",
+            cycles - unclear
+        );
+        let mut others: Vec<(u64, String)> = self
+            .shown()
+            .filter(|(.., tally)| tally.unclear > 0)
+            .map(|(n, thread, tally)| {
+                let name = self.replay.names.text(thread.name);
+                let of = format!("{} of thread {n}, {name}", tally.unclear);
+                (tally.unclear, of)
+            })
+            .collect();
+        others.order_by_key(|(unclear, _)| Reverse(*unclear));
+        let shown: Vec<String> = others.into_iter().map(|(_, of)| of).take(PLACES).collect();
+        match shown.is_empty() {
+            true => all,
+            false => format!("{all}; of the others are {}", shown.join(", ")),
+        }
+    }
+
     /// Says why there is no cycle: no thread is called as was asked, or none waited.
     pub(super) fn no_cycle(&self) -> String {
         let threads = self.replay.threads.iter();

@@ -9,9 +9,20 @@ use punctual_sys::sched;
 use super::basis::{self, Basis};
 use super::cycle::{self, Cycle};
 use super::tally::Tally;
-use super::thread::Waited;
+use super::thread::{Thread, Waited};
 use super::who::Tid;
 use super::{Hit, SAME, Watcher, results};
+
+/// A cycle that counts where every wait of its thread ends one, with its waits.
+#[derive(Debug)]
+pub(super) struct Aside {
+    cycle: Cycle,
+    begin: Waited,
+    end: Waited,
+}
+
+/// Waits without which a thread that is silent then is not known to have had a period.
+const BURST: usize = basis::WAITS / 2;
 
 impl Watcher {
     /// Makes cycles of the waits of a thread that are over.
@@ -26,7 +37,7 @@ impl Watcher {
         }
         let pending = self.pending.entry(tid).or_default();
         pending.extend(over);
-        if pending.is_empty() {
+        if pending.is_empty() && !self.aside.contains_key(&tid) {
             return;
         }
         let basis = self.tallies.get(&tid).and_then(|tally| tally.basis);
@@ -44,7 +55,10 @@ impl Watcher {
         {
             habits.look(thread, first.left);
         }
-        for [begin, end] in take_pairs(pending) {
+        let now = self.replay.now;
+        let mut pairs = take_pairs(pending);
+        pairs.extend(take_last(pending, thread, basis, (now, basis::TIME)));
+        for [begin, end] in pairs {
             self.add(tid, &begin, &end);
         }
     }
@@ -56,17 +70,38 @@ impl Watcher {
         let (keep, deadline) = (&self.keep, self.watch.deadline.map(Nanos::get));
         let new = || Tally::new(keep, deadline);
         let tally = self.tallies.entry(tid).or_insert_with(new);
-        let (first, last) = (pending.first()?, pending.last()?);
+        // What is left of those that were put aside is their end.
+        let was_quiet = self.aside.contains_key(&tid);
+        let (first, last) = (pending.get(usize::from(was_quiet)), pending.last());
+        let first = first.map_or(u64::MAX, |first| first.left);
+        let span = |to: u64| to.saturating_sub(first);
         // Of who has ended there is no more to come, and what went on around its waits is not known for long.
+        let is_quiet = span(self.replay.now) >= basis::TIME;
         let is_known = pending.len() >= basis::WAITS
-            || last.left.saturating_sub(first.left) >= basis::TIME
+            || last.is_some_and(|last| span(last.left) >= basis::TIME)
+            || (is_quiet && was_quiet)
             || thread.ended
             || at_the_end;
-        if !is_known {
+        if !is_known && !is_quiet {
             return None;
         }
         let asked = self.watch.period.map(Nanos::get);
         let basis = basis::of(self.watch.cycle_at.as_deref(), asked, pending);
+        let is_loop = pending.len() >= BURST || (asked.is_some() && basis.period == asked);
+        if !(is_known || is_loop && basis.period.is_some()) {
+            // It may have done no more than begin, and a burst of waits looks regular.
+            let now = self.replay.now;
+            let mut pairs = take_pairs(pending);
+            pairs.extend(take_last(pending, thread, Basis::EVERY_WAIT, (now, 0)));
+            let thread = self.replay.threads.get(&tid)?;
+            let begun = pairs.into_iter().map(|[begin, end]| {
+                let cycle = cycle::take_apart(&self.replay, &self.exits, thread, 0, &begin, &end);
+                Aside { cycle, begin, end }
+            });
+            let begun = begun.collect();
+            self.aside.insert(tid, begun);
+            return None;
+        }
         tally.policy = sched::policy_of(tid).ok();
         tally.basis = Some(basis);
         thread.decide(basis.at, pending);
@@ -75,14 +110,31 @@ impl Watcher {
         {
             habits.meet(tid);
         }
+        for Aside { cycle, begin, end } in self.aside.remove(&tid).into_iter().flatten() {
+            if basis.at.is_none() {
+                self.take_cycle(tid, cycle, &begin, &end);
+            }
+        }
         Some(basis)
     }
 
     /// Takes in a cycle of a thread, from the wait `begin` to the wait `end`. Returns it.
     fn add(&mut self, tid: Tid, begin: &Waited, end: &Waited) -> Option<Cycle> {
         let thread = self.replay.threads.get(&tid)?;
+        let cycle = cycle::take_apart(&self.replay, &self.exits, thread, 0, begin, end);
+        self.take_cycle(tid, cycle, begin, end)
+    }
+
+    fn take_cycle(
+        &mut self,
+        tid: Tid,
+        mut cycle: Cycle,
+        begin: &Waited,
+        end: &Waited,
+    ) -> Option<Cycle> {
+        let thread = self.replay.threads.get(&tid)?;
         let tally = self.tallies.get_mut(&tid)?;
-        let cycle = cycle::take_apart(&self.replay, &self.exits, thread, tally.cycles, begin, end);
+        cycle.number = tally.cycles;
         if cycle.release < self.from {
             return None;
         }
@@ -135,4 +187,19 @@ fn take_pairs(pending: &mut Vec<Waited>) -> Vec<[Waited; 2]> {
     let done = pending.len().saturating_sub(1);
     pending.drain(..done);
     pairs
+}
+
+/// Takes the last wait with the one that the thread is in, where that lasts for `long` already: what was before may be forgotten
+/// when it is over.
+fn take_last(
+    pending: &mut Vec<Waited>,
+    thread: &Thread,
+    basis: Basis,
+    (now, long): (u64, u64),
+) -> Option<[Waited; 2]> {
+    let end = thread.waits(now).filter(|end| basis.ends_at(end.wait))?;
+    if now.saturating_sub(end.entered) < long {
+        return None;
+    }
+    Some([pending.pop()?, end])
 }

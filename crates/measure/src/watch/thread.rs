@@ -460,6 +460,20 @@ impl Thread {
         self.expiries = left.map(|(_, expiry)| *expiry).take(EXPIRIES).collect();
     }
 
+    /// Returns the wait that it is in as if that were over `now`.
+    pub(super) fn waits(&self, now: u64) -> Option<Waited> {
+        let blocked = |call: &Call| call.blocked && call.woken.is_none();
+        let call = self.call.filter(blocked)?;
+        Some(Waited {
+            wait: call.wait,
+            entered: call.at,
+            woken: None,
+            left: now,
+            expiry: None,
+            missed: 0,
+        })
+    }
+
     /// Returns its states from `from` to `to`, each with its end.
     pub(super) fn spans(&self, from: u64, to: u64) -> impl Iterator<Item = (Span, u64, u64)> {
         let first = self.spans.partition_point(|span| span.from <= from);

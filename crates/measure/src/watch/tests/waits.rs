@@ -118,6 +118,63 @@ fn a_wait_that_comes_back_at_once_ends_a_cycle_from_the_first_one_on() {
 }
 
 #[test]
+fn a_thread_that_waits_a_few_times_and_is_silent_then_is_settled_while_its_past_is_known() {
+    for waits in [3, 20, 60] {
+        let mut trace = Trace::new();
+        trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+        let mut at = PERIOD - 100 * US;
+        for cycle in 1..=waits {
+            trace.sleep(at, cycle * PERIOD, NOBODY);
+            at = normal(&mut trace, cycle * PERIOD, NOBODY);
+        }
+        let (call, args) = (FUTEX, [0xbeef, 0, 0]);
+        trace.at(at, What::Enter { call, args });
+        trace.switch(at + 10, SLEEPS, OTHER, NICE_0, "other");
+        for n in 1..60 {
+            trace.switch(at + n * 100_000 * US, READY, OTHER, NICE_0, "other");
+        }
+        // It may be woken in the end, or not.
+        if waits == 20 {
+            trace.wake(at + 6_000_000 * US, LOOP, FIFO_80, "loop");
+            trace.run(at + 6_000_003 * US, READY);
+        }
+        trace.at(at + 6_000_010 * US, What::Exited { tid: LOOP });
+        let thread = trace.watched();
+        // Of few waits it is not known which of them ends a cycle: the long one does too.
+        let cycles = if waits < 50 { waits } else { waits - 1 };
+        assert_eq!(thread.cycles, cycles, "{waits}");
+    }
+}
+
+#[test]
+fn what_a_thread_does_before_a_silence_is_no_cycle_of_its_loop() {
+    let mut trace = Trace::new();
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let mut at = PERIOD;
+    for n in 0..4_u64 {
+        let (call, args) = (FUTEX, [0xbeef + n, 0, 0]);
+        trace.at(at, What::Enter { call, args });
+        trace.switch(at + 10, SLEEPS, OTHER, NICE_0, "other");
+        trace.wake(at + 50 * US, LOOP, FIFO_80, "loop");
+        trace.run(at + 60 * US, READY);
+        at += 100 * US;
+    }
+    trace.sleep(at, 4_000 * PERIOD, (OTHER, NICE_0, "other"));
+    for n in 1..30 {
+        trace.switch(at + n * 100_000 * US, READY, OTHER, NICE_0, "other");
+    }
+    at = normal(&mut trace, 4_000 * PERIOD, (OTHER, NICE_0, "other"));
+    for cycle in 4_001..4_120_u64 {
+        trace.sleep(at, cycle * PERIOD, NOBODY);
+        at = normal(&mut trace, cycle * PERIOD, NOBODY);
+    }
+    let thread = trace.watched();
+    assert_eq!(thread.period_ns.unwrap().get(), PERIOD);
+    assert_eq!(thread.late.rule, "p99");
+    assert!(thread.cycles >= 117, "{}", thread.cycles);
+}
+
+#[test]
 fn a_release_from_before_the_thread_was_created_is_accounted_for() {
     let mut trace = Trace::new();
     trace.replay.threads.clear();
