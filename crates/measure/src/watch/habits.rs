@@ -452,7 +452,7 @@ mod tests {
         wait(&mut thread, sleep, None);
         wait(&mut thread, futex, Some(waker));
         wait(&mut thread, sleep, None);
-        let waits: Vec<Waited> = thread.over().collect();
+        let waits: Vec<Waited> = thread.over(true).collect();
         let cycle = Cycle {
             tid: 7,
             number: 20,

@@ -30,10 +30,13 @@ const REMEMBERED: usize = 1 << 16;
 /// Names the functions of the kernel by their addresses.
 pub(super) type Symbols = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
+/// The function of the timer of a sleep and of a time-out.
+const SLEEPER: &str = "hrtimer_wakeup";
+
 /// The functions of timers that a thread waits for: a sleep, a time-out, a descriptor, a signal. The scheduler sets its own
 /// ones on the time of whichever thread has the CPU.
 const WAITED_FOR: [&str; 6] = [
-    "hrtimer_wakeup",
+    SLEEPER,
     "timerfd_tmrproc",
     "posix_timer_fn",
     "it_real_fn",
@@ -279,7 +282,7 @@ impl Replay {
                 hard,
             } => {
                 remember(&mut self.timers, timer, (soft, hard));
-                self.timer_set(cpu, pid, timer, function);
+                self.timer_set((time, cpu, pid), timer, (function, soft));
             }
             What::TimerEntry {
                 timer,
@@ -497,7 +500,12 @@ impl Replay {
     }
 
     /// Notes whose a timer is: the thread that set it, where it is one that threads wait for.
-    fn timer_set(&mut self, cpu: CpuId, pid: Tid, timer: u64, function: u64) {
+    fn timer_set(
+        &mut self,
+        (time, cpu, pid): (u64, CpuId, Tid),
+        timer: u64,
+        (function, soft): (u64, u64),
+    ) {
         let in_thread = self.cpus.get(&cpu).is_some_and(|of| of.stack.is_empty());
         if !in_thread {
             return;
@@ -512,6 +520,10 @@ impl Replay {
             });
         if is_waited_for {
             remember(&mut self.timer_of, timer, pid);
+            let is_of_call = self.names.text(function) == SLEEPER || self.symbols.is_none();
+            if let Some(thread) = self.threads.get_mut(&pid).filter(|_| is_of_call) {
+                thread.sets_timer(time, soft);
+            }
         } else {
             // The kernel uses the memory of a timer that is gone for another one.
             self.timer_of.remove(&timer);
@@ -545,7 +557,7 @@ impl Replay {
                 hard: here(hard),
                 cpu,
             };
-            thread.expires(time, expiry);
+            thread.expires(time, soft, expiry);
         }
     }
 

@@ -31,7 +31,7 @@ impl Watcher {
             return;
         };
         let is_wanted = self.watch.wants(tid, self.replay.names.text(thread.name));
-        let over = thread.over();
+        let over = thread.over(at_the_end || thread.ended);
         if !is_wanted {
             return;
         }

@@ -82,9 +82,6 @@ pub(super) struct Waited {
     pub(super) missed: u32,
 }
 
-/// Expiries that are kept of a thread of which it is not known yet what ends a cycle.
-const EARLY_EXPIRIES: usize = 1 << 12;
-
 /// A system call that the thread is in.
 #[derive(Clone, Copy, Debug)]
 struct Call {
@@ -94,7 +91,43 @@ struct Call {
     woken: Option<u64>,
     /// When a signal interrupted it, until it is known whether it is made anew.
     interrupted: Option<u64>,
+    /// The time that it set a timer to which has not expired, on that timer's clock.
+    target: Option<u64>,
+    /// When the wait began, where a signal interrupted it and this call goes on with it.
+    since: Option<u64>,
 }
+
+/// A wait for time that a signal interrupted: what the thread does next tells whether it goes on.
+#[derive(Clone, Copy, Debug)]
+struct Broken {
+    /// Its place among the waits that are over. Those from there on are held back.
+    place: usize,
+    wait: Wait,
+    since: u64,
+    at: u64,
+    target: u64,
+}
+
+impl Broken {
+    /// Whether a wait that sets a timer to `target` at `time` goes on with this one: for the same time, or for what was left.
+    fn goes_on(&self, wait: Wait, time: u64, target: u64) -> bool {
+        let left = |target: u64, time: u64| i128::from(target) - i128::from(time);
+        let (was_left, is_left) = (left(self.target, self.at), left(target, time));
+        wait == self.wait
+            && (target == self.target
+                || (!wait.is_absolute() && was_left.abs_diff(is_left) < SAME_LEFT))
+    }
+}
+
+/// How far what a thread sleeps for after a signal may be off what was left, in ns.
+const SAME_LEFT: u128 = 50_000;
+
+/// How long it is waited for a thread to go on with a wait that a signal interrupted, in ns, and for how many other waits.
+const BROKEN_FOR: u64 = 1_000_000_000;
+const BROKEN_WAITS: usize = 1_000;
+
+/// Expiries that are kept of a thread of which it is not known yet what ends a cycle.
+const EARLY_EXPIRIES: usize = 1 << 12;
 
 /// One watched thread.
 #[derive(Debug)]
@@ -116,6 +149,7 @@ pub(super) struct Thread {
     early: Option<VecDeque<(u64, Expiry)>>,
     /// Waits that are over and were not looked at yet.
     waited: VecDeque<Waited>,
+    broken: Option<Broken>,
     /// The wait that ends a cycle, where it is known.
     cycle_at: Option<Wait>,
     /// When it was there first, where it was seen to be created.
@@ -153,6 +187,7 @@ impl Thread {
             expiries: VecDeque::new(),
             early: Some(VecDeque::new()),
             waited: VecDeque::new(),
+            broken: None,
             cycle_at: None,
             begun: None,
             is_created: false,
@@ -300,7 +335,11 @@ impl Thread {
     }
 
     /// A timer that it waits for, or will, expires.
-    pub(super) fn expires(&mut self, time: u64, expiry: Expiry) {
+    /// It was set to `target` on its clock.
+    pub(super) fn expires(&mut self, time: u64, target: u64, expiry: Expiry) {
+        if let Some(call) = &mut self.call {
+            call.target = call.target.filter(|own| *own != target);
+        }
         // Without all of them none is given to another wait.
         self.early = self
             .early
@@ -323,7 +362,17 @@ impl Thread {
             if wait == call.wait || calls::name(wait.call) == Some("restart_syscall") {
                 return;
             }
+            let whole = *call;
             self.leaves(at);
+            if let Some(target) = whole.target {
+                self.broken = self.waited.len().checked_sub(1).map(|place| Broken {
+                    place,
+                    wait: whole.wait,
+                    since: whole.since.unwrap_or(whole.at),
+                    at,
+                    target,
+                });
+            }
         }
         *self.calls.entry(wait.call).or_default() += 1;
         self.faulted = false;
@@ -337,7 +386,23 @@ impl Thread {
             blocked: false,
             woken: None,
             interrupted: None,
+            target: None,
+            since: None,
         });
+    }
+
+    /// It sets a timer that wakes it, on that timer's clock.
+    pub(super) fn sets_timer(&mut self, time: u64, target: u64) {
+        let Some(call) = &mut self.call else { return };
+        call.target = Some(target);
+        let resolves = |broken: &mut Broken| call.wait == broken.wait || call.wait.is_sleep();
+        if let Some(broken) = self.broken.take_if(resolves)
+            && broken.goes_on(call.wait, time, target)
+        {
+            // Both are one wait, and what it waited for in between is none of the loop's.
+            call.since = Some(broken.since);
+            self.waited.truncate(broken.place);
+        }
     }
 
     /// It calls the function that ends a cycle.
@@ -397,8 +462,12 @@ impl Thread {
         self.expiries.clear();
         let (wait, entered) = match self.probed.take() {
             Some(at) => (Wait::PROBE, at),
-            None => (call.wait, call.at),
+            None => (call.wait, call.since.unwrap_or(call.at)),
         };
+        // Whoever does something else for long does not go on with a wait.
+        self.broken = self.broken.filter(|broken| {
+            time.saturating_sub(broken.at) < BROKEN_FOR && self.waited.len() < BROKEN_WAITS
+        });
         self.waited.push_back(Waited {
             wait,
             entered,
@@ -409,9 +478,17 @@ impl Thread {
         });
     }
 
-    /// Takes the waits that are over.
-    pub(super) fn over(&mut self) -> impl Iterator<Item = Waited> {
-        self.waited.drain(..)
+    /// Takes the waits that are over, but for one that may go on and what came after it, unless `all` are asked for.
+    pub(super) fn over(&mut self, all: bool) -> impl Iterator<Item = Waited> {
+        let held = match (&mut self.broken, all) {
+            (Some(broken), false) => Some(std::mem::take(&mut broken.place)),
+            _ => None,
+        };
+        let upto = held.unwrap_or(self.waited.len()).min(self.waited.len());
+        if held.is_none() {
+            self.broken = None;
+        }
+        self.waited.drain(..upto)
     }
 
     /// Says which wait ends a cycle. `waited` are those that are over; where such a call came back at once, because what it waits
@@ -425,9 +502,11 @@ impl Thread {
         let Some(first) = waited.iter().find(|one| at.covers(one.wait)).copied() else {
             return;
         };
+        // What is held back comes later.
+        let upto = self.waited.front().map_or(u64::MAX, |held| held.entered);
         let is_new = |(begin, end, wait): &&(u64, u64, Wait)| {
             let within = |one: &Waited| one.entered <= *begin && *end <= one.left;
-            at.covers(*wait) && *begin >= first.left && !waited.iter().any(within)
+            at.covers(*wait) && *begin >= first.left && *end <= upto && !waited.iter().any(within)
         };
         let at_once = self.own_calls.iter().filter(is_new);
         let at_once = at_once.map(|&(entered, left, wait)| Waited {
@@ -466,7 +545,7 @@ impl Thread {
         let call = self.call.filter(blocked)?;
         Some(Waited {
             wait: call.wait,
-            entered: call.at,
+            entered: call.since.unwrap_or(call.at),
             woken: None,
             left: now,
             expiry: None,

@@ -75,6 +75,11 @@ impl Wait {
         )
     }
 
+    /// Whether it is a sleep until a time, and not for one.
+    pub(super) fn is_absolute(self) -> bool {
+        self.is_sleep() && self.second == 1
+    }
+
     /// Returns the call's first argument, as a descriptor where it is one.
     pub(super) const fn first(self) -> u64 {
         self.first

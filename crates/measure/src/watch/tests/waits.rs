@@ -14,11 +14,12 @@ fn number(wanted: &str) -> i64 {
         .unwrap()
 }
 
-/// Names the functions of the timers of a sleep and of a descriptor.
+/// Names the functions of the timers of a sleep, of a descriptor and of an interval.
 fn with_timers() -> Trace {
     Trace::with(Some(Arc::new(|address| match address {
         7 => Some("hrtimer_wakeup".to_owned()),
         8 => Some("timerfd_tmrproc".to_owned()),
+        9 => Some("it_real_fn".to_owned()),
         _ => None,
     })))
 }
@@ -115,6 +116,83 @@ fn a_wait_that_comes_back_at_once_ends_a_cycle_from_the_first_one_on() {
         found.unwrap().max_ns
     };
     assert!(longest("timer") < 10 * US, "{:#?}", thread.phases);
+}
+
+/// Sets the interval timer of the loop.
+fn set_interval(trace: &mut Trace, time: u64) {
+    let (timer, function) = (0xf2, 9);
+    let (soft, hard) = (time + 10, time + 10);
+    trace.at(
+        time,
+        What::TimerStart {
+            timer,
+            function,
+            soft,
+            hard,
+        },
+    );
+}
+
+/// The loop sleeps until `release`; a signal comes at `time`, whose handler takes `work`, and the program sleeps on.
+fn interrupted(trace: &mut Trace, release: u64, time: u64, work: u64) -> u64 {
+    // That of an interval timer of the loop's own.
+    let (timer, function, now) = (0xf2, 9, time - 400);
+    trace.at(
+        now,
+        What::TimerEntry {
+            timer,
+            function,
+            now,
+        },
+    );
+    trace.wake(time - 200, LOOP, FIFO_80, "loop");
+    trace.at(time - 100, What::TimerExit);
+    trace.switch(time + US, 0, LOOP, FIFO_80, "loop");
+    trace.at(time + 2 * US, What::Exit { anew: true });
+    let back = time + 2 * US + work;
+    let (call, args) = (number("rt_sigreturn"), [0; 3]);
+    trace.at(back, What::Enter { call, args });
+    trace.at(back + 100, What::Exit { anew: false });
+    trace.sleep(back + US, release, NOBODY);
+    release.max(back + 2 * US)
+}
+
+#[test]
+fn a_sleep_that_a_signal_interrupts_and_that_goes_on_is_one_wait() {
+    let mut trace = with_timers();
+    trace.on = LOOP;
+    set_interval(&mut trace, 0);
+    trace.on = IDLE;
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        let at = interrupted(trace, release, release - 700 * US, 50 * US);
+        normal(trace, at, NOBODY)
+    });
+    let thread = trace.watched();
+    assert_eq!((thread.cycles, thread.timed_releases), (99, 99));
+    assert!(thread.worst[0].response_ns <= 101 * US);
+    // The handler is at work when the release comes: the cycle begins then all the same.
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        let at = interrupted(trace, release, release - 200 * US, 600 * US);
+        normal(trace, at, NOBODY)
+    });
+    let thread = trace.watched();
+    assert_eq!(thread.cycles, 99);
+    let longest = &thread.worst[0];
+    assert_eq!(longest.response_ns, 504 * US);
+    assert_eq!(thread.late.rule, "p99");
+}
+
+#[test]
+fn a_sleep_for_another_time_after_a_signal_is_another_wait() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        // The signal is what the loop had waited for: it works, and sleeps until the next release.
+        let at = interrupted(trace, release + 300 * US, release - 500 * US, 50 * US);
+        normal(trace, at, NOBODY)
+    });
+    let thread = trace.watched();
+    assert_eq!(thread.cycles, 100);
 }
 
 #[test]
