@@ -410,6 +410,7 @@ impl Watcher {
         for tid in tids {
             self.settle(tid, true);
         }
+        self.settle_open();
     }
 
     fn progress(&mut self) -> Progress {

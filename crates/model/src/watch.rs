@@ -90,8 +90,11 @@ pub struct WatchedThread {
     pub period_ns: Option<Nanos>,
     /// Cycles whose release is a time that the thread asked for. That of the others is the moment at which something woke it.
     pub timed_releases: u64,
-    /// Whole cycles.
+    /// Whole cycles, and the one in `open_ns`.
     pub cycles: u64,
+    /// Time that the last cycle had taken when the run ended, where that was many periods and it had not ended. It counts as late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_ns: Option<Nanos>,
     /// Releases that passed while the thread was still busy with an earlier cycle.
     pub missed_releases: u64,
     /// Where the time of a cycle goes.

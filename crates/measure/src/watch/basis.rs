@@ -103,7 +103,7 @@ fn candidates_of<'a>(waited: impl Iterator<Item = (Wait, &'a Waited)>) -> Vec<Ca
     let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
     for (wait, one) in waited {
         let (times, timed) = releases.entry(wait).or_default();
-        times.push(release(one));
+        times.push(one.release());
         *timed += usize::from(one.expiry.is_some());
     }
     let candidates = releases
@@ -120,14 +120,9 @@ fn is_about(period: u64, asked: u64) -> bool {
 
 /// Returns the period of a wait that the user named.
 pub(super) fn period_of<'a>(waited: impl Iterator<Item = &'a Waited>) -> Option<u64> {
-    let times: Vec<u64> = waited.map(release).collect();
+    let times: Vec<u64> = waited.map(Waited::release).collect();
     let wait = candidate(Wait::UNKNOWN, &times, 0)?;
     (wait.regular >= REGULAR).then_some(wait.period)
-}
-
-fn release(one: &Waited) -> u64 {
-    let woken = one.woken.unwrap_or(one.left);
-    one.expiry.map_or(woken, |expiry| expiry.soft)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times within minutes")]

@@ -157,6 +157,7 @@ impl Watcher {
             period_ns: basis.period.map(Nanos::new),
             timed_releases: tally.timed,
             cycles: tally.cycles,
+            open_ns: tally.open.map(Nanos::new),
             missed_releases: tally.missed,
             phases: phases.collect(),
             by_response: by_response.collect(),
@@ -401,7 +402,12 @@ impl Watcher {
 /// Whether a thread is to be in time: what real-time code should avoid is no matter to others.
 pub(super) fn is_judged(thread: &thread::Thread, tally: &Tally) -> bool {
     let period = tally.basis.and_then(|basis| basis.period);
-    period.is_some() || thread.prio < 100 || tally.policy.is_some_and(Policy::is_real_time)
+    period.is_some() || is_real_time(thread, tally)
+}
+
+/// Whether a thread has a real-time policy.
+pub(super) fn is_real_time(thread: &thread::Thread, tally: &Tally) -> bool {
+    thread.prio < 100 || tally.policy.is_some_and(Policy::is_real_time)
 }
 
 /// Returns a thread's policy as the kernel said it while it lived, else what its priority tells.

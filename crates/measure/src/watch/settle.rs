@@ -10,8 +10,9 @@ use super::basis::{self, Basis};
 use super::cycle::{self, Cycle};
 use super::tally::Tally;
 use super::thread::{Thread, Waited};
+use super::wait::Wait;
 use super::who::Tid;
-use super::{Hit, SAME, Watcher, results};
+use super::{Hit, Matters, SAME, Watcher, results};
 
 /// A cycle that counts where every wait of its thread ends one, with its waits.
 #[derive(Debug)]
@@ -21,8 +22,14 @@ pub(super) struct Aside {
     end: Waited,
 }
 
+/// Periods after which a cycle that has not ended when the run does is not only on its way.
+const OPEN: u64 = 10;
+
 /// Waits without which a thread that is silent then is not known to have had a period.
 const BURST: usize = basis::WAITS / 2;
+
+/// Cycles without which a thread that waits for others may have been periodic by chance.
+const LOOPS: u64 = 50;
 
 impl Watcher {
     /// Makes cycles of the waits of a thread that are over.
@@ -60,6 +67,28 @@ impl Watcher {
         pairs.extend(take_last(pending, thread, basis, (now, basis::TIME)));
         for [begin, end] in pairs {
             self.add(tid, &begin, &end);
+        }
+    }
+
+    /// Takes in the cycles that had not ended when the run did.
+    pub(super) fn settle_open(&mut self) {
+        // Our own threads are told when to end.
+        if self.watch.matters != Matters::OfThePeriod {
+            return;
+        }
+        let periodic = self.tallies.iter().filter_map(|(tid, tally)| {
+            let basis = tally.basis?;
+            let thread = self.replay.threads.get(tid).filter(|t| !t.ended)?;
+            let is_real_time = results::is_real_time(thread, tally);
+            let is_loop = is_real_time || tally.cycles >= LOOPS;
+            Some((*tid, (basis.at?, basis.period?), is_loop, is_real_time))
+        });
+        let periodic: Vec<(Tid, (Wait, u64), bool, bool)> = periodic.collect();
+        let any_real_time = periodic.iter().any(|(.., real_time)| *real_time);
+        for (tid, basis, is_loop, is_real_time) in periodic {
+            // Beside real-time threads others may have been periodic for a while, and wait for those since.
+            let may_wait = !is_loop || (any_real_time && !is_real_time);
+            self.add_open(tid, basis, may_wait);
         }
     }
 
@@ -150,6 +179,46 @@ impl Watcher {
             habits.add(thread, &cycle, (begin, end), every_wait, &self.replay.names);
         }
         Some(cycle)
+    }
+
+    /// Takes in the cycle of a periodic thread that had begun many periods before the run ended, and has no end: its loop came to a
+    /// halt. That it is late is certain; what is known is the time up to now.
+    fn add_open(&mut self, tid: Tid, (at, period): (Wait, u64), may_wait: bool) {
+        let now = self.replay.now;
+        let Some(thread) = self.replay.threads.get(&tid) else {
+            return;
+        };
+        let due = thread.due(at, now);
+        if due.is_none() && may_wait {
+            return;
+        }
+        let last = self.pending.get(&tid).and_then(|of| of.last().copied());
+        let Some(begin) = due.unwrap_or(last) else {
+            return;
+        };
+        let release = begin.release();
+        let most = self.watch.deadline.map_or(period, |d| d.get().max(period));
+        if now.saturating_sub(release) < most.saturating_mul(OPEN) {
+            return;
+        }
+        if let (Some(Some(end)), Some(begin)) = (due, last) {
+            self.add(tid, &begin, &end);
+        }
+        let end = Waited {
+            entered: now,
+            woken: None,
+            left: now,
+            expiry: None,
+            missed: 0,
+            ..begin
+        };
+        let unclear = self.tallies.get(&tid).map_or(0, |tally| tally.unclear);
+        let cycle = self.add(tid, &begin, &end);
+        if let (Some(cycle), Some(tally)) = (cycle, self.tallies.get_mut(&tid)) {
+            tally.open = Some(cycle.response());
+            // How it began may be longer ago than anything is known of.
+            tally.unclear = unclear;
+        }
     }
 
     /// Makes a cycle of a wake-up after which its thread did not wait any more, and keeps it with what went on around it.

@@ -113,6 +113,8 @@ pub(super) struct Tally {
     /// How far our account is from that of the kernel's tracer, where that runs.
     pub(super) apart: Apart,
     worst: Vec<(Long, WorstCycle)>,
+    /// How long the last cycle took so far, where it had not ended when the run did.
+    pub(super) open: Option<u64>,
     pub(super) last_cpu: CpuId,
 }
 
@@ -140,6 +142,7 @@ impl Tally {
             longest: BinaryHeap::new(),
             apart: Apart::default(),
             worst: Vec::new(),
+            open: None,
             last_cpu: 0,
         }
     }

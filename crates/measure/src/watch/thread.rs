@@ -82,6 +82,14 @@ pub(super) struct Waited {
     pub(super) missed: u32,
 }
 
+impl Waited {
+    /// When what it had waited for came: the time that it asked its timer for, or that at which it was woken.
+    pub(super) fn release(&self) -> u64 {
+        let woken = self.woken.unwrap_or(self.left);
+        self.expiry.map_or(woken, |expiry| expiry.soft)
+    }
+}
+
 /// A system call that the thread is in.
 #[derive(Clone, Copy, Debug)]
 struct Call {
@@ -537,6 +545,31 @@ impl Thread {
         let sleeps_since = sleeps_since.map_or(0, |call| call.at);
         let left = early.iter().filter(|(time, _)| *time >= sleeps_since);
         self.expiries = left.map(|(_, expiry)| *expiry).take(EXPIRIES).collect();
+    }
+
+    /// Where the thread is in the wait `at` though what it waits for has come, returns that wait as if it were over `now`; nothing in
+    /// it where it waits by right. Nothing at all where it is in no such wait.
+    pub(super) fn due(&self, at: Wait, now: u64) -> Option<Option<Waited>> {
+        let call = self.call.filter(|call| at.covers(call.wait))?;
+        let off = self.clock_off.unwrap_or(0);
+        // A timer that a signal took away expires no more.
+        let passed = call.interrupted.and(call.target).and_then(|target| {
+            let soft = u64::try_from(i128::from(target) - off).ok()?;
+            let cpu = self.now()?.cpu;
+            let hard = soft;
+            (soft <= now).then_some(Expiry { soft, hard, cpu })
+        });
+        let expiry = self.expiries.front().copied().or(passed);
+        let woken = call.woken.filter(|_| call.interrupted.is_none());
+        let is_due = expiry.is_some() || woken.is_some();
+        Some(is_due.then_some(Waited {
+            wait: call.wait,
+            entered: call.since.unwrap_or(call.at),
+            woken,
+            left: now,
+            expiry,
+            missed: 0,
+        }))
     }
 
     /// Returns the wait that it is in as if that were over `now`.

@@ -62,6 +62,7 @@ fn ranked(watched: &Watched) -> Vec<&WatchedThread> {
     threads.order_by_key(|t| {
         let urgent = is_real_time(t) && late(t) > 0;
         Reverse((
+            t.open_ns.is_some(),
             urgent,
             late(t),
             t.period_ns.is_some(),
@@ -143,11 +144,19 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
     let all = counted(thread.cycles, "cycle");
     let longest = thread.worst.first().map_or(0, |worst| worst.response_ns);
     let (tone, word, mut sentence) = if has_limit(thread) && thread.late.count > 0 {
-        let mut sentence = format!(
+        let mut sentence = match thread.open_ns {
+            Some(open) => format!(
+                "{name} did not end its last cycle: the run ended {} after its release. ",
+                span(Nanos::from_millis(open.get() / 1_000_000))
+            ),
+            None => String::new(),
+        };
+        let late = format!(
             "{} of {all} of {name} took longer than {}",
             thread.late.count,
             limit(thread)
         );
+        sentence.push_str(&late);
         let blamed = match thread.culprits.first() {
             Some(first) => {
                 let saved = match first.saved {

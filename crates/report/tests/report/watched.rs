@@ -194,6 +194,21 @@ fn threads_of_one_name_have_their_numbers() {
 }
 
 #[test]
+fn a_loop_that_came_to_a_halt_is_said_first() {
+    let mut item = watched(1);
+    let mut halted = threads(&mut item)[0].clone();
+    halted.thread = 1;
+    halted.name = "halted".to_owned();
+    halted.late.count = 1;
+    halted.open_ns = Some(punctual_model::Nanos::new(3_001_471_883));
+    threads(&mut item).push(halted);
+    let said = said(item);
+    let wanted =
+        "late: halted did not end its last cycle: the run ended 3.001 s after its release.";
+    assert!(said.contains(wanted), "{said}");
+}
+
+#[test]
 fn how_the_program_ended_is_said_with_the_verdict() {
     let mut item = watched(1);
     let detail = "the program ended with status 42";

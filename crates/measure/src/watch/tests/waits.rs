@@ -288,3 +288,54 @@ fn a_release_from_before_the_thread_was_created_is_accounted_for() {
     );
     assert!(!kinds.contains(&"unknown"), "{kinds:?}");
 }
+
+/// A loop of sixty cycles that then does what `halts` says, while others go on for long.
+fn halted(halts: impl Fn(&mut Trace, u64)) -> WatchedThread {
+    let mut trace = Trace::new();
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let mut at = PERIOD - 100 * US;
+    for cycle in 1..=60 {
+        trace.sleep(at, cycle * PERIOD, NOBODY);
+        at = normal(&mut trace, cycle * PERIOD, NOBODY);
+    }
+    halts(&mut trace, at);
+    for n in 1..4 {
+        trace.switch(at + n * 1_000_000 * US, READY, OTHER, NICE_0, "other");
+    }
+    trace.watched()
+}
+
+#[test]
+fn a_cycle_that_never_ends_is_late() {
+    let lock = halted(|trace, at| {
+        let (call, args) = (FUTEX, [0xbeef, 0, 0]);
+        trace.at(at, What::Enter { call, args });
+        trace.switch(at + 10, SLEEPS, OTHER, NICE_0, "other");
+    });
+    assert_eq!((lock.cycles, lock.late.count), (60, 1));
+    assert_eq!(first(&lock), ("call", "its system call futex", 1));
+    assert_eq!(lock.open_ns.unwrap().get(), lock.worst[0].response_ns);
+    // Stopped in its sleep, it misses its release.
+    let stopped = halted(|trace, at| {
+        let release = 61 * PERIOD;
+        trace.sleep(at, release, NOBODY);
+        trace.wake(at + 50 * US, LOOP, FIFO_80, "loop");
+        trace.switch(at + 51 * US, 0, LOOP, FIFO_80, "loop");
+        trace.at(at + 52 * US, What::Exit { anew: true });
+        trace.switch(at + 53 * US, STOPPED, OTHER, NICE_0, "other");
+    });
+    assert_eq!((stopped.cycles, stopped.late.count), (61, 1));
+    assert_eq!(first(&stopped).0, "stopped");
+    // Who sleeps until a time that has not come is in time.
+    let sleeps = halted(|trace, at| {
+        trace.sleep(at, 900_000 * PERIOD, (OTHER, NICE_0, "other"));
+    });
+    assert_eq!((sleeps.cycles, sleeps.open_ns), (60, None));
+    assert_eq!(sleeps.late.rule, "p99");
+    // And of who has ended nothing is open.
+    let ended = halted(|trace, at| {
+        trace.at(at, What::Exited { tid: LOOP });
+        trace.switch(at + 10, SLEEPS, OTHER, NICE_0, "other");
+    });
+    assert_eq!((ended.cycles, ended.open_ns), (59, None));
+}
