@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{CpuCapacity, CpuSet, HostFacts};
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, proc};
 
 use crate::preemption::{self, Preemption};
 use crate::processor;
@@ -138,9 +138,7 @@ fn numa_nodes(sys: &SysRoot) -> Option<u32> {
 
 fn memory_bytes(sys: &SysRoot) -> Option<u64> {
     let text = sys.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1_024)
+    proc::kib(&text, "MemTotal:")?.checked_mul(1_024)
 }
 
 /// Lists the governors in use, with their CPUs when there is more than one.

@@ -4,8 +4,8 @@
 //! Whether there is memory for what is asked.
 
 use punctual_model::Bytes;
-use punctual_sys::SysRoot;
 use punctual_sys::pages::NodeId;
+use punctual_sys::{SysRoot, proc};
 
 use crate::error::MeasureError;
 
@@ -16,7 +16,7 @@ const SHARE: u64 = 80;
 /// `MemAvailable` of proc(5) is what can be taken without taking it from others.
 pub(crate) fn check(sys: &SysRoot, option: &str, wanted: Bytes) -> Result<(), MeasureError> {
     let text = sys.read("/proc/meminfo").unwrap_or_default();
-    judge(option, wanted, kib(&text, "MemAvailable:"), "")
+    judge(option, wanted, bytes(&text, "MemAvailable:"), "")
 }
 
 /// As [`check`], for memory of one node. There, what files hold counts as available only if it was not used lately.
@@ -28,7 +28,7 @@ pub(crate) fn check_node(
 ) -> Result<(), MeasureError> {
     let path = format!("/sys/devices/system/node/node{node}/meminfo");
     let text = sys.read(&path).unwrap_or_default();
-    let of = |name: &str| kib(&text, &format!("Node {node} {name}:"));
+    let of = |name: &str| bytes(&text, &format!("Node {node} {name}:"));
     let free = of("MemFree");
     let available = free.map(|free| free.saturating_add(of("Inactive(file)").unwrap_or(0)));
     judge(option, wanted, available, &format!(" on node {node}"))
@@ -57,13 +57,8 @@ fn judge(
     })
 }
 
-/// Returns the bytes that stand in KiB after `name`.
-fn kib(text: &str, name: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|l| l.trim_start().strip_prefix(name))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1_024)
+fn bytes(text: &str, name: &str) -> Option<u64> {
+    proc::kib(text, name)?.checked_mul(1_024)
 }
 
 const fn megabytes(bytes: u64) -> u64 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Processes and threads as `/proc` shows them: their `stat` files, and which one started which.
+//! Processes and threads as `/proc` shows them: their `stat` files, and which one started which; and memory.
 
 use std::str::FromStr;
 
@@ -101,6 +101,13 @@ pub fn named(sys: &SysRoot, name: &str) -> Vec<u32> {
 /// Returns the parent of a process; none once it is gone.
 pub fn parent(sys: &SysRoot, pid: u32) -> Option<u32> {
     stat_number(sys, pid, 4)
+}
+
+/// Returns what stands behind `name` in a text such as that of `/proc/meminfo`, in KiB.
+pub fn kib(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.trim_start().strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn children(sys: &SysRoot, pid: u32) -> Vec<u32> {

@@ -8,7 +8,7 @@ use std::error::Error as _;
 
 use punctual_model::{Codec, CpuId, CpuSet, Gathered as _, KnobReading, Target, Writable};
 use punctual_sys::SysRoot;
-use punctual_sys::proc::Stat;
+use punctual_sys::proc::{self, Stat};
 
 use super::place::{Found, Place};
 use super::registry::{self, Knob, KnobKind, Part};
@@ -313,8 +313,7 @@ fn siblings(sys: &SysRoot, online: &CpuSet) -> BTreeMap<CpuId, CpuSet> {
 
 fn meminfo(sys: &SysRoot, key: &str) -> Option<u64> {
     let text = sys.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix(key))?;
-    line.split_whitespace().next()?.parse().ok()
+    proc::kib(&text, key)
 }
 
 fn tuners(sys: &SysRoot) -> Vec<String> {

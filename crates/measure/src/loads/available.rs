@@ -5,7 +5,7 @@
 //! process is in leave of it (`cgroups(7)`).
 
 use punctual_model::Bytes;
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, proc};
 
 /// Where a hierarchy of groups is mounted, and what its files are called.
 struct Hierarchy {
@@ -39,8 +39,7 @@ pub(super) fn available(sys: &SysRoot) -> Option<Bytes> {
 
 fn of_machine(sys: &SysRoot) -> Option<Bytes> {
     let text = sys.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let kib = proc::kib(&text, "MemAvailable:")?;
     Some(Bytes::new(kib).times(1_024))
 }
 
