@@ -15,7 +15,7 @@ mod redact;
 use std::collections::BTreeMap;
 
 use punctual_model::CpuSet;
-use punctual_sys::PathError;
+use punctual_sys::{PathError, proc};
 
 pub(crate) use archive::numbered;
 pub use archive::{Archive, ArchiveError};
@@ -112,9 +112,7 @@ impl Machine {
 
     /// Returns the first two numbers of the kernel's release.
     pub(crate) fn version(&self) -> Option<(u32, u32)> {
-        let release = self.read("/proc/sys/kernel/osrelease").ok()?;
-        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+        proc::release_numbers(self.read("/proc/sys/kernel/osrelease").ok()?)
     }
 
     /// Returns a list of CPUs, empty where it cannot be read.

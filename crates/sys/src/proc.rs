@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Processes and threads as `/proc` shows them: their `stat` files, and which one started which; and memory.
+//! Processes and threads as `/proc` shows them: their `stat` files, and which one started which; memory; and
+//! the release of the kernel.
 
 use std::str::FromStr;
 
@@ -108,6 +109,12 @@ pub fn kib(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines();
     let line = lines.find_map(|line| line.trim_start().strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
+}
+
+/// Returns the first two numbers of a kernel's release, such as `6.12.9-rt8`.
+pub fn release_numbers(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 fn children(sys: &SysRoot, pid: u32) -> Vec<u32> {

@@ -4,7 +4,7 @@
 //! Whether this kernel has a fair server, and what that takes.
 
 use punctual_model::CpuId;
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, proc};
 
 use super::Budget;
 
@@ -50,7 +50,7 @@ pub(crate) fn fair_server(sys: &SysRoot, cpu: Option<CpuId>) -> FairServer {
         .read("/proc/sys/kernel/osrelease")
         .ok()
         .as_deref()
-        .and_then(release)
+        .and_then(proc::release_numbers)
     {
         Some(release) if release < SINCE => FairServer::Absent,
         Some(_) => FairServer::Assumed,
@@ -86,12 +86,6 @@ fn debugfs(sys: &SysRoot, cpu: CpuId) -> Option<Budget> {
         runtime_us: period_us - file("runtime")?,
         period_us,
     })
-}
-
-/// Returns the first two numbers of a release such as `6.12.9-rt8`.
-fn release(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{CpuId, CpuSet, Gathered as _};
-use punctual_sys::{SysRoot, msr};
+use punctual_sys::{SysRoot, msr, proc};
 
 use crate::conditions::{self, Ticks};
 
@@ -157,9 +157,7 @@ fn table(text: &str, cpus: &CpuSet) -> Table {
 /// may serve several shootdowns.
 fn take_shootdowns(interrupts: &mut Table, sys: &SysRoot) -> BTreeMap<CpuId, u64> {
     let release = sys.read("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
-    if number().zip(number()).is_some_and(|since| since < (4, 8)) {
+    if proc::release_numbers(&release).is_some_and(|since| since < (4, 8)) {
         return BTreeMap::new();
     }
     let mut shootdowns = BTreeMap::new();
