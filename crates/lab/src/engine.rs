@@ -61,23 +61,9 @@ pub trait Follower {
     /// A run ended.
     fn end(&mut self, attempt: &Attempt, standing: &Standing);
 
-    /// Looks at the comparisons, where the rule is sequential: whether every one is resolved.
-    fn is_resolved(&mut self, state: &State, look: Look) -> bool;
-}
-
-/// One look of a sequential rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
-    /// Blocks that are done, those of the warm-up apart.
-    pub blocks: u32,
-    /// The most blocks that there will be.
-    pub most: u32,
-    /// Number of this look, from 1.
-    pub number: u32,
-    /// Looks that there will be at most.
-    pub looks: u32,
-    /// Probability of a false verdict over all looks.
-    pub alpha: f64,
+    /// Looks at the comparisons after `blocks`, without those of the warm-up, where the rule is sequential: whether
+    /// every one is resolved.
+    fn is_resolved(&mut self, state: &State, blocks: u32) -> bool;
 }
 
 /// How far an experiment is.
@@ -356,15 +342,8 @@ impl Engine<'_> {
         if blocks < rule.first || !(blocks - rule.first).is_multiple_of(rule.every) {
             return Ok(false);
         }
-        let look = Look {
-            blocks,
-            most: self.plan.blocks,
-            number: (blocks - rule.first) / rule.every + 1,
-            looks: (self.plan.blocks.saturating_sub(rule.first)) / rule.every + 1,
-            alpha: rule.alpha,
-        };
         // Nothing is gained by stopping after the last block.
-        if blocks >= self.plan.blocks || !self.follower.is_resolved(self.state, look) {
+        if blocks >= self.plan.blocks || !self.follower.is_resolved(self.state, blocks) {
             return Ok(false);
         }
         self.state.finish(&format!(

@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use punctual_lab::LabError;
-use punctual_lab::engine::{
-    Ended, Ending, Follower, Look, Runner, Standing, carry_out, slot_is_done,
-};
+use punctual_lab::engine::{Ended, Ending, Follower, Runner, Standing, carry_out, slot_is_done};
 
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Invocation, Plan, Slot};
@@ -110,7 +108,7 @@ struct Nobody;
 impl Follower for Nobody {
     fn begin(&mut self, _: Slot, _: &Standing) {}
     fn end(&mut self, _: &Attempt, _: &Standing) {}
-    fn is_resolved(&mut self, _: &State, _: Look) -> bool {
+    fn is_resolved(&mut self, _: &State, _: u32) -> bool {
         false
     }
 }

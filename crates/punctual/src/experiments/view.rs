@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use punctual_lab::engine::{Follower, Look, Standing};
+use punctual_lab::engine::{Follower, Standing};
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
@@ -182,14 +182,14 @@ impl Follower for Teller<'_> {
         ));
     }
 
-    fn is_resolved(&mut self, state: &State, look: Look) -> bool {
-        let resolved = results::is_resolved(self.store, self.experiment, state, look.blocks);
+    fn is_resolved(&mut self, state: &State, blocks: u32) -> bool {
+        let resolved = results::is_resolved(self.store, self.experiment, state, blocks);
         match resolved {
             Ok(resolved) => {
                 if !self.quiet {
                     self.say(&format!(
                         "Looked after {} blocks: {}",
-                        look.blocks,
+                        blocks,
                         if resolved {
                             "all comparisons are decided"
                         } else {
@@ -203,7 +203,7 @@ impl Follower for Teller<'_> {
             Err(err) => {
                 self.say(&format!(
                     "Looked after {} blocks without a result: {}",
-                    look.blocks,
+                    blocks,
                     err.in_one_line()
                 ));
                 false
