@@ -21,7 +21,7 @@ use crate::machine::{Machine, Scope};
 use crate::plan::{PlanError, PlanOptions, rt_cpus};
 use crate::profile::{BootArgument, Profile, arguments};
 
-pub use change::{BootChange, BootError, BootReverted, FileUndone, applied, apply, revert};
+pub use change::{BootChange, BootError, FileUndone, FilesUndone, applied, apply, revert};
 
 pub(crate) use change::{conflicts, failed, inside, put, read_text, sync_above};
 pub(crate) use place::{clear, make, temporary};

@@ -41,7 +41,7 @@ use self::mounts::Mount;
 use self::pieces::Step;
 use self::systemd_boot::SystemdBoot;
 
-pub use install::{OneShotError, OneShotReverted, install, installed, revert};
+pub use install::{OneShotError, install, installed, revert};
 pub use status::{confirm, status};
 
 /// Name of the candidate's entry.

@@ -86,16 +86,14 @@ pub enum FileUndone {
     Conflict,
 }
 
-/// What became of a change that was taken back.
+/// What became of files that were taken back.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct BootReverted {
-    /// The change.
-    pub change: BootChange,
+pub struct FilesUndone {
     /// Each file, in the order in which they were dealt with.
     pub files: Vec<(String, FileUndone)>,
 }
 
-impl BootReverted {
+impl FilesUndone {
     /// Whether every file is as it was.
     pub fn is_complete(&self) -> bool {
         conflicts(&self.files).is_empty()
@@ -198,7 +196,7 @@ impl BootChange {
 ///
 /// Fails where a file cannot be written. The change is kept then, and where a file was left alone, so that it can be
 /// taken back once more.
-pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<BootReverted>, BootError> {
+pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<FilesUndone>, BootError> {
     let Some(dir) = PrivateDir::open(state)? else {
         return Ok(None);
     };
@@ -210,7 +208,7 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<BootReverted>, BootE
     if conflicts(&files).is_empty() {
         dir.rename(ACTIVE, LAST)?;
     }
-    Ok(Some(BootReverted { change, files }))
+    Ok(Some(FilesUndone { files }))
 }
 
 /// Lists what was left alone.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Prepared;
 use super::piece::{At, Piece, carry_out, pieces, undo};
-use crate::boot::{BootError, FileUndone, conflicts};
+use crate::boot::{BootError, FilesUndone};
 use crate::private_dir::{PrivateDir, PrivateDirError};
 
 /// Value of `format` in the file that keeps it.
@@ -94,22 +94,6 @@ pub enum OneShotError {
         /// Why not.
         why: String,
     },
-}
-
-/// What became of a candidate that was taken back.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct OneShotReverted {
-    /// The candidate.
-    pub installed: OneShotInstalled,
-    /// Each piece, in the order in which they were dealt with.
-    pub pieces: Vec<(String, FileUndone)>,
-}
-
-impl OneShotReverted {
-    /// Whether nothing of Punctual is left.
-    pub fn is_complete(&self) -> bool {
-        conflicts(&self.pieces).is_empty()
-    }
 }
 
 /// What is kept of a candidate.
@@ -228,7 +212,7 @@ pub fn install(
 ///
 /// Fails where a piece cannot be written. What is kept stays then, and where a piece was left alone, so that it can be
 /// taken back once more.
-pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, OneShotError> {
+pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<FilesUndone>, OneShotError> {
     let Some(dir) = PrivateDir::open(state)? else {
         return Ok(None);
     };
@@ -242,12 +226,10 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, On
         boot_id: &kept.installed.boot_id,
         lock: Some(&lock),
     };
-    let pieces = undo(&kept.pieces, kept.pieces.len(), &at)?;
-    if conflicts(&pieces).is_empty() {
+    let files = undo(&kept.pieces, kept.pieces.len(), &at)?;
+    let undone = FilesUndone { files };
+    if undone.is_complete() {
         dir.rename(ACTIVE, LAST)?;
     }
-    Ok(Some(OneShotReverted {
-        installed: kept.installed,
-        pieces,
-    }))
+    Ok(Some(undone))
 }

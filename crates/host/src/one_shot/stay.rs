@@ -27,7 +27,7 @@ use super::pieces::{INITRD, Step, room, size, tree_size};
 use super::tools;
 use super::{Loader, refusal, secure_boot};
 
-pub use record::{KernelRemoved, install, list, uninstall};
+pub use record::{install, list, uninstall};
 
 /// Where the initial RAM file system comes from.
 #[derive(Clone, Debug, Eq, PartialEq)]

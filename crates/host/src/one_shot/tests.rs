@@ -16,7 +16,7 @@ use punctual_model::{OneShotState, OneShotStatus};
 use tempfile::TempDir;
 
 use super::*;
-use crate::boot::FileUndone;
+use crate::boot::{FileUndone, FilesUndone};
 use crate::testing::machine;
 
 const STOCK: &str = "6.1.0-56-amd64";
@@ -173,7 +173,7 @@ impl Bench {
         install(&prepared, &self.sys, &self.state(), "2026-01-01T00:00:00Z")
     }
 
-    fn revert(&self) -> OneShotReverted {
+    fn revert(&self) -> FilesUndone {
         revert(&self.sys, &self.state()).unwrap().unwrap()
     }
 
@@ -297,7 +297,7 @@ fn grub_gets_an_entry_and_a_choice_and_loses_them_to_the_byte() {
     assert!(reverted.is_complete(), "{reverted:?}");
     assert!(
         reverted
-            .pieces
+            .files
             .iter()
             .all(|(_, what)| *what == FileUndone::Restored),
         "{reverted:?}"
@@ -339,7 +339,7 @@ fn what_others_changed_since_stays() {
     assert!(!reverted.is_complete());
     let of = |end: &str| {
         reverted
-            .pieces
+            .files
             .iter()
             .find(|(path, _)| path.ends_with(end))
             .unwrap()

@@ -3,14 +3,14 @@
 
 //! What became of files that are taken back: kernel arguments, a kernel that boots once, one that was installed.
 
-use punctual_host::boot::FileUndone;
+use punctual_host::boot::{FileUndone, FilesUndone};
 
 use crate::exit::Exit;
 use crate::output::remark;
 
 /// Says what became of each file.
-pub(crate) fn undone(files: &[(String, FileUndone)]) -> String {
-    let lines = files.iter().map(|(path, undone)| {
+pub(crate) fn words(undone: &FilesUndone) -> String {
+    let lines = undone.files.iter().map(|(path, undone)| {
         let what = match undone {
             FileUndone::Restored => "as before",
             FileUndone::AlreadyBack => "already as before",
@@ -23,8 +23,8 @@ pub(crate) fn undone(files: &[(String, FileUndone)]) -> String {
 }
 
 /// Returns the exit status; where something was left alone, says what to do about it.
-pub(crate) fn exit(is_complete: bool) -> Exit {
-    if is_complete {
+pub(crate) fn exit(undone: &FilesUndone) -> Exit {
+    if undone.is_complete() {
         return Exit::Fine;
     }
     remark(

@@ -16,7 +16,7 @@ use super::super::install::OneShotError;
 use super::super::piece::{At, Piece, carry_out, pieces, undo};
 use super::super::{boot_id, running};
 use super::{StayPrepared, grub, packaged};
-use crate::boot::{FileUndone, conflicts, failed};
+use crate::boot::{FilesUndone, failed};
 use crate::private_dir::PrivateDir;
 
 /// Value of `format` in a file that keeps one.
@@ -41,22 +41,6 @@ struct Kept {
     pieces: Vec<Piece>,
     /// Whether all of it was put in place.
     complete: bool,
-}
-
-/// What became of a kernel that was taken away.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct KernelRemoved {
-    /// Release of the kernel.
-    pub release: String,
-    /// Each piece, in the order in which they were dealt with.
-    pub pieces: Vec<(String, FileUndone)>,
-}
-
-impl KernelRemoved {
-    /// Whether nothing of it is left.
-    pub fn is_complete(&self) -> bool {
-        conflicts(&self.pieces).is_empty()
-    }
 }
 
 fn file_of(release: &str) -> String {
@@ -204,13 +188,18 @@ fn is_default(sys: &SysRoot, kept: &Kept) -> bool {
     }
 }
 
-/// Takes a kernel away, by its release or by the name that it was installed by.
+/// Takes a kernel away, by its release or by the name that it was installed by. Returns the release, and what became of
+/// each piece.
 ///
 /// # Errors
 ///
 /// Fails where there is none, where it runs or something rests on it, and where a piece cannot be written. What is kept
 /// stays then, and where a piece was left alone, so that it can be taken away once more.
-pub fn uninstall(sys: &SysRoot, state: &Path, name: &str) -> Result<KernelRemoved, OneShotError> {
+pub fn uninstall(
+    sys: &SysRoot,
+    state: &Path,
+    name: &str,
+) -> Result<(String, FilesUndone), OneShotError> {
     let unknown = || OneShotError::NotInstalled {
         name: name.to_owned(),
     };
@@ -243,14 +232,12 @@ pub fn uninstall(sys: &SysRoot, state: &Path, name: &str) -> Result<KernelRemove
         boot_id: &kept.boot_id,
         lock: Some(&lock),
     };
-    let pieces = undo(&kept.pieces, kept.pieces.len(), &at)?;
-    if conflicts(&pieces).is_empty() {
+    let files = undo(&kept.pieces, kept.pieces.len(), &at)?;
+    let undone = FilesUndone { files };
+    if undone.is_complete() {
         dir.rename(&file_of(&kept.kernel.release), LAST)?;
     }
-    Ok(KernelRemoved {
-        release: kept.kernel.release.clone(),
-        pieces,
-    })
+    Ok((kept.kernel.release.clone(), undone))
 }
 
 /// Says why a kernel cannot be taken away now.

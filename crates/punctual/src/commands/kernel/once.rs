@@ -250,8 +250,8 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     let Some(reverted) = one_shot::revert(&place.sys, &place.state)? else {
         return Ok(Exit::Fine);
     };
-    print(&undone::undone(&reverted.pieces))?;
-    Ok(undone::exit(reverted.is_complete()))
+    print(&undone::words(&reverted))?;
+    Ok(undone::exit(&reverted))
 }
 
 /// Says what has become of the candidate; keeps that it runs, and goes on with the experiment, if that is asked for.

@@ -218,10 +218,11 @@ pub(super) fn uninstall(args: &KernelUninstallArgs) -> Result<Exit, CliError> {
         return Err(failed(OneShotError::NotInstalled { name }));
     }
     confirm(args.yes, &format!("Remove kernel {}?", args.name))?;
-    let removed = stay::uninstall(&place.sys, &place.state, &args.name).map_err(failed)?;
-    print(&format!("Kernel {}\n", removed.release))?;
-    print(&undone::undone(&removed.pieces))?;
-    Ok(undone::exit(removed.is_complete()))
+    let (release, removed) =
+        stay::uninstall(&place.sys, &place.state, &args.name).map_err(failed)?;
+    print(&format!("Kernel {release}\n"))?;
+    print(&undone::words(&removed))?;
+    Ok(undone::exit(&removed))
 }
 
 fn error(err: OneShotError, what: &str) -> CliError {

@@ -80,12 +80,12 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     let Some(reverted) = boot::revert(&place.sys, &place.state)? else {
         return Ok(Exit::Fine);
     };
-    print(&undone::undone(&reverted.files))?;
+    print(&undone::words(&reverted))?;
     print(&format!(
         "It takes effect after: {}.\n",
         change.next.join(", then ")
     ))?;
-    Ok(undone::exit(reverted.is_complete()))
+    Ok(undone::exit(&reverted))
 }
 
 impl From<BootError> for CliError {
