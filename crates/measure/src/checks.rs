@@ -87,7 +87,7 @@ pub(crate) fn surroundings(evidence: &Evidence<'_>) -> Vec<Check> {
     vec![
         idle_bound(evidence),
         unchanged_cpus(evidence),
-        frequency(evidence),
+        frequency([evidence.before, evidence.after]),
         clock(evidence),
         clock_steps(evidence),
         suspend(evidence),
@@ -223,12 +223,12 @@ fn unchanged_cpus(e: &Evidence<'_>) -> Check {
     }
 }
 
-fn frequency(e: &Evidence<'_>) -> Check {
+fn frequency(conditions: [&Conditions; 2]) -> Check {
     let id = "frequency-settings";
-    let (before, after) = (&e.before.frequency, &e.after.frequency);
-    if e.before.cpus_online.is_none() || e.after.cpus_online.is_none() {
+    if conditions.iter().any(|read| read.cpus_online.is_none()) {
         return Check::unknown(id, "/sys/devices/system/cpu cannot be read");
     }
+    let [before, after] = conditions.map(|read| &read.frequency);
     if before.is_empty() && after.is_empty() {
         return Check::pass(id, "this machine has no cpufreq, so nothing could change");
     }
@@ -427,4 +427,23 @@ pub(crate) fn observe(clock: Clock) -> (Nanos, Option<Nanos>) {
         punctual_sys::clock::resolution(clock),
         punctual_sys::clock::observed_step(clock, 1_000),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_model::CheckStatus;
+
+    #[test]
+    fn without_sys_it_is_not_known_whether_there_is_cpufreq() {
+        let hidden = Conditions::default();
+        let seen = Conditions {
+            cpus_online: Some("0-1".to_owned()),
+            ..Conditions::default()
+        };
+        assert!(frequency([&seen, &seen]).passed());
+        for unknown in [[&hidden, &hidden], [&seen, &hidden]] {
+            assert_eq!(frequency(unknown).status, CheckStatus::Unknown);
+        }
+    }
 }

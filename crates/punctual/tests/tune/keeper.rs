@@ -151,7 +151,8 @@ fn a_time_limit_that_nobody_keeps_any_more_is_no_longer_promised() {
     let tree = Tree::new();
     let before = tree.dump();
     tree.tune(&format!("apply {SET} --for 3h")).fine();
-    let text = std::fs::read_to_string(tree.state().join("journal")).unwrap();
+    let text = std::fs::read(tree.state().join("journal")).unwrap();
+    let text = String::from_utf8(text).unwrap();
     let line = text.lines().find(|line| line.contains("\"keeper\""));
     let record: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
     machine::signal("KILL", &record["pid"].to_string());
