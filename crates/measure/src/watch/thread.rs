@@ -211,7 +211,7 @@ impl Thread {
         }
     }
 
-    /// It is created now: it begins with what is told of it first.
+    /// It is created now: it begins with the first event of it.
     pub(super) const fn is_created(&mut self) {
         self.is_created = true;
     }
