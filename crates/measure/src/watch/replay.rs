@@ -5,6 +5,7 @@
 
 mod cpu;
 mod renewals;
+mod timers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use self::renewals::Renewals;
 use super::account::Notes;
 use super::event::{Event, What};
 use super::history::{History, Stretch};
-use super::thread::{Expiry, KEPT_NS, ONE_FAULT, Thread};
+use super::thread::{KEPT_NS, ONE_FAULT, Thread};
 use super::wait::Wait;
 use super::who::{Name, Names, Tid, Who};
 
@@ -29,27 +30,6 @@ const REMEMBERED: usize = 1 << 16;
 
 /// Names the functions of the kernel by their addresses.
 pub(super) type Symbols = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
-
-/// The function of the timer of a sleep and of a time-out.
-const SLEEPER: &str = "hrtimer_wakeup";
-
-/// The functions of timers that a thread waits for: a sleep, a time-out, a descriptor, a signal. The scheduler sets its own
-/// ones on the time of whichever thread has the CPU.
-const WAITED_FOR: [&str; 6] = [
-    SLEEPER,
-    "timerfd_tmrproc",
-    "posix_timer_fn",
-    "it_real_fn",
-    "alarmtimer_fired",
-    // Of the timerlat tracer's own threads.
-    "timerlat_irq",
-];
-
-/// The function of the timer that renews a group's quota of CPU time.
-const QUOTA_TIMER: &str = "sched_cfs_period_timer";
-
-/// A clock that is this much off what it was has been set, and not only been adjusted, in ns.
-const CLOCK_SET: u128 = 1_000_000;
 
 /// Real-time threads that wait for one CPU and are remembered, at most.
 const WAITING: usize = 64;
@@ -497,68 +477,6 @@ impl Replay {
             of.stack.truncate(place);
         }
         of.note(time, false);
-    }
-
-    /// Notes whose a timer is: the thread that set it, where it is one that threads wait for.
-    fn timer_set(
-        &mut self,
-        (time, cpu, pid): (u64, CpuId, Tid),
-        timer: u64,
-        (function, soft): (u64, u64),
-    ) {
-        let in_thread = self.cpus.get(&cpu).is_some_and(|of| of.stack.is_empty());
-        if !in_thread {
-            return;
-        }
-        let function = self.function(function);
-        let is_waited_for = self
-            .threads
-            .get(&pid)
-            .is_some_and(|thread| match self.symbols {
-                Some(_) => WAITED_FOR.contains(&self.names.text(function)),
-                None => thread.is_in_a_call(),
-            });
-        if is_waited_for {
-            remember(&mut self.timer_of, timer, pid);
-            let is_of_call = self.names.text(function) == SLEEPER || self.symbols.is_none();
-            if let Some(thread) = self.threads.get_mut(&pid).filter(|_| is_of_call) {
-                thread.sets_timer(time, soft);
-            }
-        } else {
-            // The kernel uses the memory of a timer that is gone for another one.
-            self.timer_of.remove(&timer);
-        }
-    }
-
-    fn timer_expires(&mut self, time: u64, cpu: CpuId, timer: u64, function: u64, now: u64) {
-        let name = self.function(function);
-        self.push(time, cpu, Nest::Timer, Who::Timer { name });
-        if self.names.text(name) == QUOTA_TIMER {
-            self.renewals.add(time);
-        }
-        let Some((soft, hard)) = self.timers.remove(&timer) else {
-            return;
-        };
-        // A timer may run on another clock than the trace: the event holds what that clock showed.
-        let off = i128::from(now) - i128::from(time);
-        let shift = if off.abs() < 1_000_000_000 { 0 } else { off };
-        let owner = self
-            .timer_of
-            .get(&timer)
-            .and_then(|tid| self.threads.get_mut(tid));
-        if let Some(thread) = owner {
-            // Who sets that clock while the thread sleeps moves its release: it had asked for a time of the clock before.
-            let before = thread.clock_off.replace(shift).unwrap_or(shift);
-            let is_set = shift.abs_diff(before) > CLOCK_SET && before != 0;
-            let shift = if is_set { before } else { shift };
-            let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
-            let expiry = Expiry {
-                soft: here(soft),
-                hard: here(hard),
-                cpu,
-            };
-            thread.expires(time, soft, expiry);
-        }
     }
 
     fn idle(&mut self, time: u64, cpu: CpuId, state: Option<u8>) {

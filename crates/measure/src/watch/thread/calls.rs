@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The system calls of a watched thread, and which of them are waits that are over.
+
+use punctual_sys::calls;
+
+use super::{Call, Expiry, Thread, Waited, keep};
+use crate::watch::wait::Wait;
+
+/// Expiries that a thread has not waited for yet, at most: it reads them all at once.
+const EXPIRIES: usize = 64;
+
+/// A wait for time that a signal interrupted: what the thread does next tells whether it goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Broken {
+    /// Its place among the waits that are over. Those from there on are held back.
+    place: usize,
+    wait: Wait,
+    since: u64,
+    at: u64,
+    target: u64,
+}
+
+impl Broken {
+    /// Whether a wait that sets a timer to `target` at `time` goes on with this one: for the same time, or for what was left.
+    fn goes_on(&self, wait: Wait, time: u64, target: u64) -> bool {
+        let left = |target: u64, time: u64| i128::from(target) - i128::from(time);
+        let (was_left, is_left) = (left(self.target, self.at), left(target, time));
+        wait == self.wait
+            && (target == self.target
+                || (!wait.is_absolute() && was_left.abs_diff(is_left) < SAME_LEFT))
+    }
+}
+
+/// How far what a thread sleeps for after a signal may be off what was left, in ns.
+const SAME_LEFT: u128 = 50_000;
+
+/// How long it is waited for a thread to go on with a wait that a signal interrupted, in ns, and for how many other waits.
+const BROKEN_FOR: u64 = 1_000_000_000;
+const BROKEN_WAITS: usize = 1_000;
+
+/// Expiries that are kept of a thread of which it is not known yet what ends a cycle.
+const EARLY_EXPIRIES: usize = 1 << 12;
+
+impl Thread {
+    /// A timer that it waits for, or will, expires. It was set to `target` on its clock.
+    pub(in crate::watch) fn expires(&mut self, time: u64, target: u64, expiry: Expiry) {
+        if let Some(call) = &mut self.call {
+            call.target = call.target.filter(|own| *own != target);
+        }
+        // Without all of them none is given to another wait.
+        self.early = self
+            .early
+            .take()
+            .filter(|early| early.len() < EARLY_EXPIRIES);
+        if let Some(early) = &mut self.early {
+            early.push_back((time, expiry));
+        }
+        if self.expiries.len() < EXPIRIES {
+            self.expiries.push_back(expiry);
+        }
+    }
+
+    /// It calls the kernel.
+    pub(in crate::watch) fn enters(&mut self, time: u64, wait: Wait) {
+        if let Some(call) = &mut self.call
+            && let Some(at) = call.interrupted.take()
+        {
+            // The same call again, or what stands for one that knows how far it was: the wait goes on.
+            if wait == call.wait || calls::name(wait.call) == Some("restart_syscall") {
+                return;
+            }
+            let whole = *call;
+            self.leaves(at);
+            if let Some(target) = whole.target {
+                self.broken = self.waited.len().checked_sub(1).map(|place| Broken {
+                    place,
+                    wait: whole.wait,
+                    since: whole.since.unwrap_or(whole.at),
+                    at,
+                    target,
+                });
+            }
+        }
+        *self.calls.entry(wait.call).or_default() += 1;
+        self.faulted = false;
+        if wait.is_sleep() {
+            // What expired before it began to sleep was of another wait.
+            self.expiries.clear();
+        }
+        self.call = Some(Call {
+            wait,
+            at: time,
+            blocked: false,
+            woken: None,
+            interrupted: None,
+            target: None,
+            since: None,
+        });
+    }
+
+    /// It sets a timer that wakes it, on that timer's clock.
+    pub(in crate::watch) fn sets_timer(&mut self, time: u64, target: u64) {
+        let Some(call) = &mut self.call else { return };
+        call.target = Some(target);
+        let resolves = |broken: &mut Broken| call.wait == broken.wait || call.wait.is_sleep();
+        if let Some(broken) = self.broken.take_if(resolves)
+            && broken.goes_on(call.wait, time, target)
+        {
+            // Both are one wait, and what it waited for in between is none of the loop's.
+            call.since = Some(broken.since);
+            self.waited.truncate(broken.place);
+        }
+    }
+
+    /// It calls the function that ends a cycle.
+    pub(in crate::watch) fn probes(&mut self, time: u64) {
+        self.probed.get_or_insert(time);
+    }
+
+    /// A signal has it come back from the kernel before its call is done.
+    pub(in crate::watch) fn is_interrupted(&mut self, time: u64) {
+        match &mut self.call {
+            Some(call) => call.interrupted = Some(time),
+            None => self.leaves(time),
+        }
+    }
+
+    /// It is back from the kernel.
+    pub(in crate::watch) fn leaves(&mut self, time: u64) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        let done = (call.at, time, call.wait);
+        keep(&mut self.own_calls, done, |(_, end, _)| *end);
+        let ends_cycle = self.cycle_at.is_some_and(|at| at.covers(call.wait));
+        let is_wait = call.blocked || call.wait.is_sleep() || ends_cycle;
+        if !is_wait {
+            return;
+        }
+        let missed = u32::try_from(self.expiries.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let expiry = self.expiries.pop_front();
+        self.expiries.clear();
+        let (wait, entered) = match self.probed.take() {
+            Some(at) => (Wait::PROBE, at),
+            None => (call.wait, call.since.unwrap_or(call.at)),
+        };
+        // Whoever does something else for long does not go on with a wait.
+        self.broken = self.broken.filter(|broken| {
+            time.saturating_sub(broken.at) < BROKEN_FOR && self.waited.len() < BROKEN_WAITS
+        });
+        self.waited.push_back(Waited {
+            wait,
+            entered,
+            woken: call.woken,
+            left: time,
+            expiry,
+            missed,
+        });
+    }
+
+    /// Takes the waits that are over, but for one that may go on and what came after it, unless `all` are asked for.
+    pub(in crate::watch) fn over(&mut self, all: bool) -> impl Iterator<Item = Waited> {
+        let held = match (&mut self.broken, all) {
+            (Some(broken), false) => Some(std::mem::take(&mut broken.place)),
+            _ => None,
+        };
+        let upto = held.unwrap_or(self.waited.len()).min(self.waited.len());
+        if held.is_none() {
+            self.broken = None;
+        }
+        self.waited.drain(..upto)
+    }
+
+    /// Says which wait ends a cycle. `waited` are those that are over; where such a call came back at once, because what it waits
+    /// for had come before, it was not known to be a wait and is added. Expiries are given to whom they are for then.
+    pub(in crate::watch) fn decide(&mut self, at: Option<Wait>, waited: &mut Vec<Waited>) {
+        self.cycle_at = at;
+        let early = self.early.take();
+        let Some(at) = at.filter(|at| *at != Wait::PROBE) else {
+            return;
+        };
+        let Some(first) = waited.iter().find(|one| at.covers(one.wait)).copied() else {
+            return;
+        };
+        // What is held back comes later.
+        let upto = self.waited.front().map_or(u64::MAX, |held| held.entered);
+        let is_new = |(begin, end, wait): &&(u64, u64, Wait)| {
+            let within = |one: &Waited| one.entered <= *begin && *end <= one.left;
+            at.covers(*wait) && *begin >= first.left && *end <= upto && !waited.iter().any(within)
+        };
+        let at_once = self.own_calls.iter().filter(is_new);
+        let at_once = at_once.map(|&(entered, left, wait)| Waited {
+            wait,
+            entered,
+            woken: None,
+            left,
+            expiry: None,
+            missed: 0,
+        });
+        let at_once: Vec<Waited> = at_once.collect();
+        if at_once.is_empty() {
+            return;
+        }
+        waited.extend(at_once);
+        waited.sort_unstable_by_key(|one| one.left);
+        let Some(mut early) = early else { return };
+        // The first one has its own, and what came before it is of others.
+        early.retain(|(time, _)| *time > waited.first().map_or(0, |one| one.left));
+        for one in waited.iter_mut().skip(1) {
+            let came = early.partition_point(|(time, _)| *time <= one.left);
+            let is_for = |(time, _): &(u64, Expiry)| !one.wait.is_sleep() || *time >= one.entered;
+            let mut its = early.drain(..came).filter(is_for);
+            one.expiry = its.next().map(|(_, expiry)| expiry);
+            one.missed = u32::try_from(its.count()).unwrap_or(u32::MAX);
+        }
+        let sleeps_since = self.call.filter(|call| call.wait.is_sleep());
+        let sleeps_since = sleeps_since.map_or(0, |call| call.at);
+        let left = early.iter().filter(|(time, _)| *time >= sleeps_since);
+        self.expiries = left.map(|(_, expiry)| *expiry).take(EXPIRIES).collect();
+    }
+
+    /// Where the thread is in the wait `at` though what it waits for has come, returns that wait as if it were over `now`; nothing in
+    /// it where it waits by right. Nothing at all where it is in no such wait.
+    pub(in crate::watch) fn due(&self, at: Wait, now: u64) -> Option<Option<Waited>> {
+        let call = self.call.filter(|call| at.covers(call.wait))?;
+        let off = self.clock_off.unwrap_or(0);
+        // A timer that a signal took away expires no more.
+        let passed = call.interrupted.and(call.target).and_then(|target| {
+            let soft = u64::try_from(i128::from(target) - off).ok()?;
+            let cpu = self.now()?.cpu;
+            let hard = soft;
+            (soft <= now).then_some(Expiry { soft, hard, cpu })
+        });
+        let expiry = self.expiries.front().copied().or(passed);
+        let woken = call.woken.filter(|_| call.interrupted.is_none());
+        let is_due = expiry.is_some() || woken.is_some();
+        Some(is_due.then_some(Waited {
+            wait: call.wait,
+            entered: call.since.unwrap_or(call.at),
+            woken,
+            left: now,
+            expiry,
+            missed: 0,
+        }))
+    }
+
+    /// Returns the wait that it is in as if that were over `now`.
+    pub(in crate::watch) fn waits(&self, now: u64) -> Option<Waited> {
+        let blocked = |call: &Call| call.blocked && call.woken.is_none();
+        let call = self.call.filter(blocked)?;
+        Some(Waited {
+            wait: call.wait,
+            entered: call.since.unwrap_or(call.at),
+            woken: None,
+            left: now,
+            expiry: None,
+            missed: 0,
+        })
+    }
+}
