@@ -122,9 +122,10 @@ pub(crate) fn check(
         let what = "whether a CPU quota stopped threads of this cgroup cannot be read";
         return Some(Check::unknown(ID, what));
     };
+    // Groups without a limit may come into view: what is watched may mount their file system.
     let limits = |all: &[Quota]| -> Vec<_> {
-        let of = |quota: &Quota| (quota.directory.clone(), quota.limit);
-        all.iter().map(of).collect()
+        let of = |quota: &Quota| Some((quota.directory.clone(), quota.limit?));
+        all.iter().filter_map(of).collect()
     };
     if limits(before) != limits(after) {
         return Some(Check::fail(
@@ -132,7 +133,8 @@ pub(crate) fn check(
             "the CPU quota or the cgroup changed during the run",
         ));
     }
-    let all = before.iter().zip(after).filter_map(|(before, after)| {
+    let all = after.iter().filter_map(|after| {
+        let before = before.iter().find(|of| of.directory == after.directory)?;
         let during = since(before.counted?, after.counted?);
         (after.limit.is_some() || during.throttled > 0).then_some((after, during))
     });
@@ -298,6 +300,21 @@ mod tests {
             let none = quotas(files).unwrap();
             assert_eq!(check(Some(&none), Some(&none), ORDINARY), None);
         }
+    }
+
+    #[test]
+    fn a_group_without_a_limit_that_comes_into_view_is_no_change() {
+        let root = ("proc/self/cgroup", "1:cpu:/\n");
+        let before = quotas(&[root, ("proc/self/mounts", "")]);
+        let stat = "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n";
+        let after = quotas(&[
+            root,
+            ("proc/self/mounts", "cgroup /mnt cgroup rw,cpu 0 0\n"),
+            ("mnt/cpu.cfs_quota_us", "-1\n"),
+            ("mnt/cpu.stat", stat),
+        ]);
+        assert_eq!(after.as_ref().unwrap().len(), 1);
+        assert_eq!(check(before.as_deref(), after.as_deref(), ORDINARY), None);
     }
 
     #[test]
