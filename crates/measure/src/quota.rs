@@ -108,7 +108,7 @@ pub(crate) struct Concerned {
     pub(crate) threads: bool,
     /// Whether there are loads.
     pub(crate) loads: bool,
-    /// Whose it is to judge what stops threads.
+    /// Who judges what stops threads.
     pub(crate) throttling: Throttling,
 }
 
