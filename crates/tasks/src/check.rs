@@ -95,7 +95,7 @@ fn interrupts(overheads: &Overheads) -> Vec<Work> {
         .collect()
 }
 
-/// Compares what tasks that share `cpus` need of them with what there is.
+/// Compares the load of the tasks on `cpus` with the capacity of those CPUs.
 fn by_utilisation(of: String, works: &[Work], cpus: u32) -> (Load, AppliedTest) {
     let total = load(works, cpus.into());
     let test = AppliedTest {

@@ -6,7 +6,7 @@
 use punctual_model::RuleOutcome;
 
 use super::common::archive;
-use super::judged;
+use super::{judged, verdict};
 
 /// What a rule says once a file of a machine is another: machine, CPUs, files, rule, outcome.
 pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
@@ -629,133 +629,7 @@ fn one_file_decides() {
         let mut changed = archive(name);
         changed.overlay(files.parse().unwrap());
         let diagnosis = judged(&changed, *cpus);
-        let verdict = diagnosis
-            .verdicts
-            .iter()
-            .find(|v| v.rule.id == *rule)
-            .unwrap();
+        let verdict = verdict(&diagnosis, rule);
         assert_eq!(verdict.outcome, *expected, "{name} {files}: {verdict:#?}");
     }
-}
-
-#[test]
-fn a_machine_without_sys_is_not_known_rather_than_fine() {
-    let text = archive("kvm-guest").to_string();
-    // A file with several lines has them below it.
-    let mut kept = String::new();
-    let mut keeps = true;
-    for line in text.lines() {
-        keeps = if line.starts_with('|') {
-            keeps
-        } else {
-            !line.starts_with("/sys/")
-        };
-        if keeps {
-            kept += line;
-            kept.push('\n');
-        }
-    }
-    let diagnosis = judged(&kept.parse().unwrap(), None);
-    for rule in [
-        "housekeeping",
-        "isolation",
-        "fair-server",
-        "huge-pages",
-        "mitigations",
-        "pcie-aspm",
-        "idle-states",
-        "idle-halt-guest",
-        "smt",
-        "numa-span",
-        "rcu-normal",
-        "lockdown",
-    ] {
-        let verdict = diagnosis
-            .verdicts
-            .iter()
-            .find(|v| v.rule.id == rule)
-            .unwrap();
-        assert_eq!(verdict.outcome, RuleOutcome::Unknown, "{verdict:#?}");
-    }
-}
-
-#[test]
-fn what_cannot_help_here_is_not_offered() {
-    let knobs = |files: &str, cpus: Option<&str>, rule: &str| {
-        let mut changed = archive("kvm-guest");
-        changed.overlay(files.parse().unwrap());
-        let diagnosis = judged(&changed, cpus);
-        let verdict = diagnosis
-            .verdicts
-            .iter()
-            .find(|v| v.rule.id == rule)
-            .unwrap();
-        assert_eq!(verdict.outcome, RuleOutcome::Found, "{verdict:#?}");
-        verdict.rule.knobs.clone()
-    };
-    let none = "/sys/devices/system/cpu/cpu{0-1}/cpuidle/state0/latency! not there";
-    assert!(knobs(none, None, "idle-halt-guest").is_empty());
-    assert!(!knobs("", None, "idle-halt-guest").is_empty());
-    let empty = "/sys/fs/cgroup/cpuset.cpus.isolated:";
-    assert_eq!(knobs(empty, Some("1"), "isolation"), ["cgroup.partition"]);
-    let none = "/sys/fs/cgroup/cpuset.cpus.isolated! not there";
-    assert!(knobs(none, Some("1"), "isolation").is_empty());
-}
-
-#[test]
-fn a_cpuset_with_one_of_the_judged_cpus_says_which() {
-    let mut changed = archive("kvm-guest");
-    let files = "/proc/self/cgroup: 3:cpuset:/a\n/sys/fs/cgroup/cpuset/a/cpuset.effective_cpus: 1";
-    changed.overlay(files.parse().unwrap());
-    let diagnosis = judged(&changed, Some("0-1"));
-    let verdict = diagnosis
-        .verdicts
-        .iter()
-        .find(|v| v.rule.id == "cpus-allowed")
-        .unwrap();
-    assert_eq!(verdict.says, "out of reach: CPU 0; within reach: CPU 1");
-}
-
-#[test]
-fn a_capability_in_a_user_namespace_does_not_count() {
-    let mut changed = archive("kvm-guest");
-    let files = "/proc/self/status: CapEff:\t000001ffffffffff\n/proc/self/uid_map: 0 1000 1\n\
-                 /proc/self/limits:\n|Max locked memory 65536 65536 bytes\n|Max realtime priority 0 0";
-    changed.overlay(files.parse().unwrap());
-    for (map, expected) in [
-        ("0 1000 1", RuleOutcome::Found),
-        ("0 0 4294967295", RuleOutcome::Fine),
-    ] {
-        changed.overlay(format!("/proc/self/uid_map: {map}").parse().unwrap());
-        let diagnosis = judged(&changed, None);
-        for rule in ["rt-priority-limit", "memory-lock-limit"] {
-            let verdict = diagnosis
-                .verdicts
-                .iter()
-                .find(|v| v.rule.id == rule)
-                .unwrap();
-            assert_eq!(verdict.outcome, expected, "{map}: {verdict:#?}");
-        }
-    }
-}
-
-#[test]
-fn without_a_budget_the_fair_server_is_not_denied() {
-    let says = |files: &str| {
-        let mut changed = archive("kvm-guest");
-        changed.overlay(files.parse().unwrap());
-        let diagnosis = judged(&changed, None);
-        let verdict = diagnosis
-            .verdicts
-            .iter()
-            .find(|v| v.rule.id == "rt-throttling")
-            .unwrap();
-        assert_eq!(verdict.outcome, RuleOutcome::Fine, "{verdict:#?}");
-        verdict.says.clone()
-    };
-    let open = "/proc/sys/kernel/sched_rt_runtime_us: -1\n/proc/sys/kernel/osrelease: 6.18.1";
-    assert!(says(open).contains("see fair-server"));
-    let files = "/sys/kernel/debug/sched/fair_server/cpu{0-1}/runtime: 0";
-    assert!(says(&format!("{open}\n{files}")).contains("all CPU time"));
-    assert!(says(&open.replace("6.18.1", "6.1.0")).contains("all CPU time"));
 }

@@ -13,10 +13,11 @@ mod changes;
 mod findings;
 mod plans;
 mod rules;
+mod situations;
 
 use common::{archive, file};
 use punctual_host::Archive;
-use punctual_model::{CpuSet, Diagnosis, HostFacts};
+use punctual_model::{CpuSet, Diagnosis, HostFacts, Verdict};
 
 /// Each machine, as it is and with CPUs that are meant for real-time work.
 pub(crate) const CASES: [(&str, Option<&str>); 14] = [
@@ -45,6 +46,12 @@ pub(crate) fn diagnose(name: &str, cpus: Option<&str>) -> Diagnosis {
 pub(crate) fn judged(archive: &Archive, cpus: Option<&str>) -> Diagnosis {
     let cpus: Option<CpuSet> = cpus.map(|list| list.parse().unwrap());
     punctual_host::diagnose(&archive.machine(), HostFacts::default(), cpus.as_ref())
+}
+
+/// Returns what a rule says.
+pub(crate) fn verdict<'a>(diagnosis: &'a Diagnosis, rule: &str) -> &'a Verdict {
+    let mut verdicts = diagnosis.verdicts.iter();
+    verdicts.find(|verdict| verdict.rule.id == rule).unwrap()
 }
 
 /// Compares a text with the one that is kept, or keeps it; returns both where they differ.

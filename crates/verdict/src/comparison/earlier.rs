@@ -227,7 +227,7 @@ fn remarks(past: &History, results: &[ComparedFigure]) -> Vec<Finding> {
             format!(
                 "{runs} earlier runs say how much runs vary: {}. The verdicts hold if runs are about normal on a logarithmic scale, if those \
                  that are compared vary as the earlier ones did, and if nothing else changed since. \
-                 Where one run in ten is far slower, twice as many are wrong as the table says",
+                 Where one run in ten is far slower, about twice as many are wrong as the table says",
                 said.join(", ")
             ),
         ));

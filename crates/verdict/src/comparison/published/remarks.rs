@@ -77,7 +77,7 @@ fn one_of_many(
     ))
 }
 
-/// A p-value with so many digits, which is never shown as 0.
+/// A p-value to `digits` decimal places; one that would round to 0 is given as a bound.
 fn above_zero(p: f64, digits: usize) -> String {
     let least = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
     match p < least {
