@@ -30,12 +30,17 @@ pub fn status<'a>(text: &'a str, key: &str) -> Option<&'a str> {
         .map(str::trim)
 }
 
-/// Whether this process is in another user namespace than the first one, as far as its map of users tells: only there
-/// every user has a number (user_namespaces(7)). False where the map cannot be read.
+/// Whether this process is in another user namespace than the first one. False where its map of users cannot be read.
 pub fn is_in_user_namespace(sys: &SysRoot) -> bool {
     let map = sys.read("/proc/self/uid_map").unwrap_or_default();
-    let words: Vec<&str> = map.split_whitespace().collect();
-    !words.is_empty() && words != ["0", "0", "4294967295"]
+    is_of_user_namespace(&map)
+}
+
+/// Whether a `uid_map` is of another user namespace than the first one: only there every user has a number. Capabilities do
+/// not count for real-time scheduling and locked memory elsewhere (user_namespaces(7)). An empty one is of none.
+pub fn is_of_user_namespace(uid_map: &str) -> bool {
+    let mut words = uid_map.split_whitespace().peekable();
+    words.peek().is_some() && !words.eq(["0", "0", "4294967295"])
 }
 
 /// A line of `/proc/PID/stat` or `/proc/PID/task/TID/stat` (proc_pid_stat(5)).
@@ -156,6 +161,14 @@ mod tests {
         if let Some(children) = children {
             std::fs::write(dir.join("children"), children).unwrap();
         }
+    }
+
+    #[test]
+    fn the_first_user_namespace_maps_every_id_to_itself() {
+        assert!(!is_of_user_namespace("         0          0 4294967295\n"));
+        assert!(is_of_user_namespace("         0       1000          1\n"));
+        assert!(is_of_user_namespace("0 0 1\n"));
+        assert!(!is_of_user_namespace(""));
     }
 
     #[test]

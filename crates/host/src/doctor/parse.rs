@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{Codec, CpuId, CpuSet};
 use punctual_sys::proc::Stat;
-pub(crate) use punctual_sys::proc::status;
+pub(crate) use punctual_sys::proc::{is_of_user_namespace, status};
 
 /// Services that move interrupts, change frequencies, or watch the system in ways that real-time
 /// work notices.
@@ -81,13 +81,6 @@ pub(crate) fn capability(text: &str, bit: u32) -> Option<Option<&str>> {
     let word = status(text, "CapEff")?;
     let bits = u64::from_str_radix(word, 16).ok()?;
     Some((bits >> bit & 1 == 1).then_some(word))
-}
-
-/// Whether a `uid_map` is of a user namespace below the first: capabilities there do not count for real-time scheduling and
-/// locked memory (user_namespaces(7)).
-pub(crate) fn in_user_namespace(uid_map: &str) -> bool {
-    let words: Vec<&str> = uid_map.split_whitespace().collect();
-    !matches!(words.as_slice(), [] | ["0", "0", "4294967295"])
 }
 
 /// Returns the group of a controller of cgroups v1, or of v2 for the empty name.
@@ -310,13 +303,6 @@ mod tests {
             (90, 50, true)
         );
         assert_eq!(Process::parse("90 (short) S"), None);
-    }
-
-    #[test]
-    fn the_first_user_namespace_maps_every_id_to_itself() {
-        assert!(!in_user_namespace("         0          0 4294967295\n"));
-        assert!(in_user_namespace("         0       1000          1\n"));
-        assert!(in_user_namespace("0 0 1\n"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use punctual_sys::proc::{self, Stat, numbers};
 
 use super::answered;
 use super::case::{self, Answer, NotKnown};
-use super::parse::{in_user_namespace, status};
+use super::parse::{is_of_user_namespace, status};
 use crate::machine::Unread;
 
 /// A rule about a process.
@@ -236,7 +236,7 @@ impl Subject<'_> {
     /// Whether its capabilities are those of a user namespace, which do not count.
     fn in_user_namespace(&self) -> Result<bool, NotKnown> {
         let map = self.read_if(&self.file("uid_map"))?;
-        Ok(map.is_some_and(|map| in_user_namespace(&map)))
+        Ok(map.is_some_and(|map| is_of_user_namespace(&map)))
     }
 
     fn read_if(&self, path: &str) -> Result<Option<String>, NotKnown> {

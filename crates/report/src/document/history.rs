@@ -412,7 +412,8 @@ fn levels(line: &HistoryLine) -> Table {
             "Neighbouring runs resemble each other; this correlation was allowed for: {}.{}",
             resemble.join(", "),
             match line.series.iter().any(|series| series.correlation > 0.6) {
-                true => " Above 0.6, twice as many wrong changes are found as the method says.",
+                true =>
+                    " Above 0.6, up to twice as many wrong changes were found as the method says.",
                 false => "",
             }
         ));

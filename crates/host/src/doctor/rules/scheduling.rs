@@ -9,7 +9,8 @@ use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
 use super::super::parse::{
-    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, in_user_namespace, rt_budget_files, soft_limit,
+    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, is_of_user_namespace, rt_budget_files,
+    soft_limit,
 };
 use super::NOT_APART;
 
@@ -266,7 +267,7 @@ fn fair_server(case: &Case<'_>) -> Answer {
 /// Whether this process has a capability that the kernel heeds for scheduling and locked memory.
 fn capable(case: &Case<'_>, bit: u32) -> Result<Option<punctual_model::Evidence>, NotKnown> {
     if let Some(map) = case.text_if("/proc/self/uid_map")?
-        && in_user_namespace(map.value)
+        && is_of_user_namespace(map.value)
     {
         return Ok(None);
     }
