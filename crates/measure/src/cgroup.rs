@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The cgroup of this process, as far as the controller `cpu` is concerned, in both versions (cgroups(7)).
+//! Where the cgroup of this process has the settings of a controller, in both versions (cgroups(7)).
 
 use punctual_sys::SysRoot;
 
@@ -9,23 +9,23 @@ use punctual_sys::SysRoot;
 /// it has such a group, and the controller is mounted nowhere, or for a name space in which the group has another path.
 pub(crate) fn of_version_1(sys: &SysRoot) -> Option<Vec<String>> {
     let groups = text(sys, "cgroup");
-    let Some(group) = cpu_group(&groups) else {
+    let Some(group) = group_of(&groups, "cpu") else {
         return Some(Vec::new());
     };
     let mounts = text(sys, "mounts");
-    let mount = mount(&mounts, is_cpu)?;
+    let mount = mount_of(&mounts, "cpu")?;
     (!is_foreign(sys, mount)).then(|| upwards(mount, group))
 }
 
-/// Returns the directories in which this process's group and those above it have their settings of CPU time, of the
-/// version that has the controller. None where that is not known; none in the list on a kernel without cgroups.
-pub(crate) fn directories(sys: &SysRoot) -> Option<Vec<String>> {
+/// Returns the directories in which this process's group and those above it have their settings of `controller`, of the
+/// version that has it. None where that is not known; none in the list on a kernel without cgroups.
+pub(crate) fn directories(sys: &SysRoot, controller: &str) -> Option<Vec<String>> {
     let Ok(groups) = sys.read("/proc/self/cgroup") else {
         return sys.exists("/proc/self/status").then(Vec::new);
     };
     let mounts = text(sys, "mounts");
-    let (group, mount) = match (cpu_group(&groups), unified_group(&groups)) {
-        (Some(group), _) => (group, mount(&mounts, is_cpu)),
+    let (group, mount) = match (group_of(&groups, controller), unified_group(&groups)) {
+        (Some(group), _) => (group, mount_of(&mounts, controller)),
         (None, Some(group)) => (group, mount(&mounts, |kind, _| kind == "cgroup2")),
         (None, None) => return Some(Vec::new()),
     };
@@ -61,10 +61,10 @@ fn upwards(mount: &str, group: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the group of the `cpu` controller from `/proc/self/cgroup`.
-fn cpu_group(text: &str) -> Option<&str> {
+/// Returns the group of a controller of version 1 from `/proc/self/cgroup`.
+fn group_of<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     group(text, |controllers| {
-        controllers.split(',').any(|c| c == "cpu")
+        controllers.split(',').any(|c| c == controller)
     })
 }
 
@@ -82,8 +82,10 @@ fn group(text: &str, has: impl Fn(&str) -> bool) -> Option<&str> {
     })
 }
 
-fn is_cpu(kind: &str, options: &str) -> bool {
-    kind == "cgroup" && options.split(',').any(|o| o == "cpu")
+fn mount_of<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
+    mount(text, |kind, options| {
+        kind == "cgroup" && options.split(',').any(|o| o == controller)
+    })
 }
 
 /// Returns where the first file system is mounted that `is` one, from `/proc/self/mounts`.

@@ -38,7 +38,7 @@ struct Counted {
 /// Reads the quotas of this process's group and of those above it; none where that cannot be told.
 pub(crate) fn read(sys: &SysRoot) -> Option<Vec<Quota>> {
     let mut quotas = Vec::new();
-    for directory in cgroup::directories(sys)? {
+    for directory in cgroup::directories(sys, "cpu")? {
         let quota = Quota {
             limit: limit(sys, &directory).ok()?,
             counted: counted(

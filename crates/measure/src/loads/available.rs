@@ -7,33 +7,35 @@
 use punctual_model::Bytes;
 use punctual_sys::{SysRoot, proc};
 
-/// Where a hierarchy of groups is mounted, and what its files are called.
-struct Hierarchy {
-    root: &'static str,
+use crate::cgroup;
+
+/// What one version of the controller `memory` calls its files.
+struct Version {
     limit: &'static str,
     used: &'static str,
     /// The line of `memory.stat` with what files hold and nobody uses: it is given back on demand.
     idle: &'static str,
 }
 
-const FIRST: Hierarchy = Hierarchy {
-    root: "/sys/fs/cgroup/memory",
-    limit: "memory.limit_in_bytes",
-    used: "memory.usage_in_bytes",
-    idle: "total_inactive_file ",
-};
-
-const SECOND: Hierarchy = Hierarchy {
-    root: "/sys/fs/cgroup",
-    limit: "memory.max",
-    used: "memory.current",
-    idle: "inactive_file ",
-};
+const VERSIONS: [Version; 2] = [
+    Version {
+        limit: "memory.limit_in_bytes",
+        used: "memory.usage_in_bytes",
+        idle: "total_inactive_file ",
+    },
+    Version {
+        limit: "memory.max",
+        used: "memory.current",
+        idle: "inactive_file ",
+    },
+];
 
 /// Returns how much memory this process may still take; `None` where the kernel does not say.
 pub(super) fn available(sys: &SysRoot) -> Option<Bytes> {
-    let groups = sys.read("/proc/self/cgroup").unwrap_or_default();
-    let in_groups = groups.lines().filter_map(|line| in_groups(sys, line));
+    let groups = cgroup::directories(sys, "memory").unwrap_or_default();
+    let in_groups = groups
+        .iter()
+        .filter_map(|group| VERSIONS.iter().find_map(|version| version.left(sys, group)));
     of_machine(sys).into_iter().chain(in_groups).min()
 }
 
@@ -43,28 +45,10 @@ fn of_machine(sys: &SysRoot) -> Option<Bytes> {
     Some(Bytes::new(kib).times(1_024))
 }
 
-/// Returns what is left in the group of a line of `/proc/self/cgroup`, `ID:CONTROLLERS:PATH`, and those it is in.
-fn in_groups(sys: &SysRoot, line: &str) -> Option<Bytes> {
-    let mut parts = line.splitn(3, ':').skip(1);
-    let (controllers, path) = (parts.next()?, parts.next()?);
-    let hierarchy = match controllers {
-        "" => SECOND,
-        list if list.split(',').any(|name| name == "memory") => FIRST,
-        _ => return None,
-    };
-    // In a container the path may be one of the machine outside: then only the root is there.
-    let mut path = path.trim_end_matches('/');
-    let mut least = hierarchy.left(sys, path);
-    while let Some((parent, _)) = path.rsplit_once('/') {
-        path = parent;
-        least = least.into_iter().chain(hierarchy.left(sys, path)).min();
-    }
-    least
-}
-
-impl Hierarchy {
-    fn left(&self, sys: &SysRoot, path: &str) -> Option<Bytes> {
-        let file = |name: &str| format!("{}{path}/{name}", self.root);
+impl Version {
+    /// Returns what is left in the group of a directory, if it has a limit of this version.
+    fn left(&self, sys: &SysRoot, group: &str) -> Option<Bytes> {
+        let file = |name: &str| format!("{group}/{name}");
         // `max` stands for no limit.
         let limit: u64 = sys.fact(&file(self.limit))?;
         let used: u64 = sys.fact(&file(self.used))?;
@@ -101,6 +85,10 @@ mod tests {
         let (_dir, sys) = machine(&[
             MEMINFO,
             ("proc/self/cgroup", "0::/a/b\n"),
+            (
+                "proc/self/mounts",
+                "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
+            ),
             (&limit, "max\n"),
             (&used, "500\n"),
             (&stat, "anon 1\ninactive_file 300\n"),
@@ -119,6 +107,10 @@ mod tests {
             (
                 "proc/self/cgroup",
                 "5:cpu:/x\n4:cpuset,memory:/docker/0123\n0::/\n",
+            ),
+            (
+                "proc/self/mounts",
+                "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n",
             ),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", "7000\n"),
             ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8000\n"),
