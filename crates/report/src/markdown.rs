@@ -20,8 +20,6 @@ use crate::number::span;
 
 /// Characters of a sparkline.
 const SPARK: usize = 40;
-/// Rows of a histogram, about.
-const ROWS: usize = 14;
 /// Series that are drawn as characters; the tables have all.
 const DRAWN: usize = 6;
 /// Values of a chart without a table that are listed.
@@ -201,26 +199,16 @@ fn bars(distribution: &Distribution) -> String {
             series.name().replace('\n', " "),
             grouped(series.count)
         );
-        out += &histogram(&series.bins);
+        for row in &series.rows {
+            let from = span(punctual_model::Nanos::new(row.from_ns));
+            let line = format!(" from {from:>8} {:>12} {}", grouped(row.count), row.bar);
+            out += &format!("{}\n", line.trim_end());
+        }
         out.push('\n');
     }
     let more = shown.len().saturating_sub(DRAWN);
     if more > 0 {
         out += &format!("{more} more are in the table\n");
-    }
-    out
-}
-
-/// A histogram as lines of text, about `ROWS` of them.
-fn histogram(bins: &[crate::chart::Bin]) -> String {
-    let mut out = String::new();
-    for row in spark::histogram(bins, ROWS, 40) {
-        let from = span(punctual_model::Nanos::new(row.from_ns));
-        let _written = writeln!(
-            out,
-            "{}",
-            format!(" from {from:>8} {:>12} {}", grouped(row.count), row.bar).trim_end()
-        );
     }
     out
 }

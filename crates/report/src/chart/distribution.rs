@@ -9,7 +9,7 @@
 
 use punctual_stats::LatencyHistogram;
 
-use super::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity};
+use super::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity, spark};
 
 /// A bin: the samples from its begin to the begin of the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,6 +35,8 @@ pub struct DistributionSeries {
     pub whole: bool,
     /// The bins that hold samples, in ascending order.
     pub bins: Vec<Bin>,
+    /// The same in characters, in rows of whole buckets.
+    pub rows: Vec<spark::Row>,
     /// Samples.
     pub count: u64,
     /// Samples above the range of the histogram, in no bin.
@@ -366,6 +368,7 @@ mod tests {
             part: String::new(),
             whole: true,
             bins: bins(&histogram, 20),
+            rows: spark::rows(&histogram),
             count: histogram.count(),
             clamped: 0,
             max_ns: histogram.max(),

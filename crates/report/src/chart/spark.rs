@@ -3,7 +3,7 @@
 
 //! Charts as a few characters: a sparkline of values over time, a histogram of bars.
 
-use super::Bin;
+use punctual_stats::{Bucket, LatencyHistogram};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
@@ -50,14 +50,21 @@ pub struct Row {
     pub bar: String,
 }
 
-/// Draws a histogram of at most some `rows` rows and bars of `width` characters.
-pub fn histogram(bins: &[Bin], rows: usize, width: usize) -> Vec<Row> {
-    let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
+/// Draws a histogram as a report has it: 14 rows, about.
+pub fn rows(histogram: &LatencyHistogram) -> Vec<Row> {
+    let buckets: Vec<Bucket> = histogram.buckets().collect();
+    self::histogram(&buckets, 14, 40)
+}
+
+/// Draws a histogram of at most some `rows` rows and bars of `width` characters. A bucket that reaches into a row is part
+/// of it: values are often whole microseconds, which are where rows begin.
+fn histogram(buckets: &[Bucket], rows: usize, width: usize) -> Vec<Row> {
+    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
         return Vec::new();
     };
     // Samples of 0 ns have a row, but it does not make the rows of all others wider.
-    let zeros = (first.from_ns == 0 && bins.len() > 1).then_some(first);
-    let first = bins.iter().find(|b| b.from_ns > 0).unwrap_or(first);
+    let zeros = (first.from_ns == 0 && buckets.len() > 1).then_some(first);
+    let first = buckets.iter().find(|b| b.from_ns > 0).unwrap_or(first);
     // Steps of 1, 2, 5, or of powers of ten where these are too many.
     let low = first.from_ns.max(1) as f64;
     let decades = (last.to_ns as f64 / low).log10();
@@ -78,12 +85,12 @@ pub fn histogram(bins: &[Bin], rows: usize, width: usize) -> Vec<Row> {
     }
     edges.sort_unstable();
     edges.dedup();
-    edges.push(u64::MAX);
-    let mut rows: Vec<(u64, u64)> = Vec::new();
-    for pair in edges.windows(2) {
-        let [from, to] = *pair else { continue };
-        let inside = bins.iter().filter(|b| b.from_ns >= from && b.from_ns < to);
-        rows.push((from, inside.map(|b| b.count).sum()));
+    let mut rows: Vec<(u64, u64)> = edges.iter().map(|from| (*from, 0)).collect();
+    for bucket in buckets {
+        let above = edges.partition_point(|from| *from <= bucket.to_ns);
+        if let Some(row) = above.checked_sub(1).and_then(|n| rows.get_mut(n)) {
+            row.1 += bucket.count;
+        }
     }
     let has_others = |r: &(u64, u64)| r.1 > 0 && (zeros.is_none() || r.0 > 0);
     let begin = rows.iter().position(has_others).unwrap_or(0);
@@ -150,15 +157,15 @@ mod tests {
 
     #[test]
     fn rows_hold_every_sample_and_one_is_seen() {
-        let bin = |from_ns, to_ns, count| Bin {
+        let bucket = |from_ns, to_ns, count| Bucket {
             from_ns,
             to_ns,
             count,
         };
         let bins = [
-            bin(900, 920, 1_000_000),
-            bin(2_100, 2_200, 40),
-            bin(9_000_000, 9_100_000, 1),
+            bucket(900, 920, 1_000_000),
+            bucket(2_100, 2_200, 40),
+            bucket(9_000_000, 9_100_000, 1),
         ];
         for rows in [3, 12, 40] {
             let drawn = histogram(&bins, rows, 30);
@@ -172,15 +179,29 @@ mod tests {
 
     #[test]
     fn samples_of_0_ns_have_a_row_and_leave_the_others_as_they_are() {
-        let bin = |from_ns, to_ns, count| Bin {
+        let bucket = |from_ns, to_ns, count| Bucket {
             from_ns,
             to_ns,
             count,
         };
-        let others = [bin(900, 920, 100), bin(2_100, 2_200, 40)];
+        let others = [bucket(900, 920, 100), bucket(2_100, 2_200, 40)];
         let alone = histogram(&others, 16, 30);
-        let with = histogram(&[bin(0, 1, 1), others[0], others[1]], 16, 30);
+        let with = histogram(&[bucket(0, 0, 1), others[0], others[1]], 16, 30);
         assert_eq!((with[0].from_ns, with[0].count), (0, 1));
         assert_eq!(with[1..], alone);
+    }
+
+    #[test]
+    fn a_row_has_what_is_in_it_and_no_more() {
+        let mut all = LatencyHistogram::default();
+        // Whole microseconds, as cyclictest keeps them, where a row from 1.6 ms begins and just before.
+        for (us, times) in [(1_599, 3), (1_600, 5), (1_605, 100), (1_999, 7), (2_000, 1)] {
+            (0..times).for_each(|_| all.record(us * 1_000));
+        }
+        let rows: Vec<_> = super::rows(&all)
+            .iter()
+            .map(|r| (r.from_ns, r.count))
+            .collect();
+        assert_eq!(rows, [(1_300_000, 3), (1_600_000, 112), (2_000_000, 1)]);
     }
 }

@@ -15,7 +15,7 @@ use super::parts::{Block, Ids, RunItem, Table};
 use super::runs::Named;
 use super::too_short::too_short;
 use crate::chart::distribution::bins;
-use crate::chart::{DistributionSeries, Drawing, Look};
+use crate::chart::{DistributionSeries, Drawing, Look, spark};
 use crate::clock_or_count::Times;
 use crate::number::{Missing, events_of, percent, policy, quantity_of, span};
 
@@ -232,6 +232,7 @@ pub(super) fn one(
         part,
         whole,
         bins: bins(histogram, bins_a_decade),
+        rows: spark::rows(histogram),
         count: histogram.count(),
         clamped: histogram.clamped(),
         max_ns: largest(run, of).or_else(|| histogram.max()),
