@@ -5,10 +5,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Home, QUICK};
+use crate::common::{Home, QUICK, finish, program};
 
 /// A run directory of `home` whose record is `record`.
 fn dir_of(home: &Home, record: &Value) -> PathBuf {
@@ -282,6 +283,26 @@ fn a_damaged_index_is_made_anew() {
         fs::write(&index, damaged).unwrap();
         assert_eq!(home.list()[0]["id"], record["id"]);
     }
+}
+
+#[test]
+fn a_run_that_could_not_be_opened_once_is_in_the_next_list() {
+    let home = Home::new();
+    let record = home.quick(&[]);
+    let mut refused = 0;
+    for descriptors in 4..=12 {
+        let mut command = Command::new("sh");
+        let line = format!("ulimit -n {descriptors}; exec \"$0\" runs list");
+        command.args(["-c", &line]).arg(program());
+        command.env("PUNCTUAL_HOME", home.store());
+        refused += usize::from(finish(command).stdout.contains("cannot be read"));
+        let list = home.list();
+        assert_eq!(
+            list[0]["figures"]["count"], record["total"]["count"],
+            "{list:#?}"
+        );
+    }
+    assert!(refused > 0);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::{APPLICATION, Index, IndexError, SCHEMA_VERSION, Trouble};
 use punctual_model::Gathered as _;
 use punctual_sys::dir::Dir;
 
+use crate::error::ReadError;
 use crate::list::{Names, read_run};
 use crate::place::{RUN_FILE, Runs};
 
@@ -28,6 +29,12 @@ impl Stamp {
     const NONE: Self = Self {
         mtime_ns: 0,
         size: -1,
+    };
+
+    /// That of no file, so that the next list tries again.
+    const AGAIN: Self = Self {
+        mtime_ns: 0,
+        size: -2,
     };
 
     fn of(runs: &Dir, id: Uuid) -> Self {
@@ -176,6 +183,15 @@ fn index_run(
         return Ok(());
     };
     let run = read_run(runs, uuid);
+    // What the system refused says nothing about the run: descriptors or permissions were missing, perhaps.
+    let stamp = match &run {
+        Err(ReadError::Path(err))
+            if err.source.raw_os_error().is_some() && stamp != Stamp::NONE =>
+        {
+            Stamp::AGAIN
+        }
+        _ => stamp,
+    };
     row::write(connection, id, (stamp.mtime_ns, stamp.size), &run)?;
     Ok(())
 }
