@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use crate::chart::scale::grouped;
 use crate::chart::{Chart, Distribution, Drawing, Scale, Shape, spark};
 use crate::document::{Answer, Block, Document, More, Table, Tone};
-use crate::escape::Markdown;
+use crate::escape::{Markdown, plain};
 use crate::number::span;
 
 /// Characters of a sparkline.
@@ -181,12 +181,7 @@ fn verbatim(before: &str, lines: &str) -> String {
 
 /// Text that closes no fence.
 fn fenced(text: &str) -> String {
-    let harmless = |c: char| match c {
-        '`' => '\'',
-        '\n' => c,
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
+    let harmless = |c: char| if c == '`' { '\'' } else { plain(c) };
     text.chars().map(harmless).collect()
 }
 

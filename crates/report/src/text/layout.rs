@@ -235,14 +235,18 @@ fn folded(text: &str, width: usize) -> Vec<String> {
         return vec![text.to_owned()];
     }
     for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let is_long = word.width() > width;
         let mut part = String::new();
+        let mut taken = 0;
         for letter in word.chars() {
-            let is_full = part.width() + letter.width().unwrap_or(0) > width;
-            if is_full && !part.is_empty() && word.width() > width {
+            let wide = letter.width().unwrap_or(0);
+            if is_long && taken + wide > width && !part.is_empty() {
                 line(&mut lines, &part);
                 part.clear();
+                taken = 0;
             }
             part.push(letter);
+            taken += wide;
         }
         line(&mut lines, &part);
     }
@@ -280,6 +284,13 @@ mod tests {
         assert_eq!(folded("a  name   of words", 6), ["a name", "of", "words"]);
         assert_eq!(folded("   ", 2), [""]);
         assert_eq!(folded("abcdef", 0), ["a", "b", "c", "d", "e", "f"]);
+    }
+
+    #[test]
+    fn a_word_of_a_megabyte_is_folded_like_any_other() {
+        // In time that grows with its square this would take hours.
+        let long = "x".repeat(1 << 20);
+        assert_eq!(folded(&long, 16).len(), 1 << 16);
     }
 
     #[test]
