@@ -103,7 +103,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct Copy {
     dir: PrivateDir,
-    /// None where the file is damaged: nothing is appended to it.
+    /// None where the file is damaged or cannot be written: nothing is appended to it.
     file: Option<File>,
     /// Where a line that was cut off begins.
     torn_at: Option<u64>,
@@ -250,7 +250,11 @@ impl Journal {
         }
         let place = dir.path().display().to_string();
         let lines = record::lines(&bytes, &place)?;
-        let file = dir.append(name)?;
+        // What cannot be noted can be taken back all the same.
+        let file = match dir.append(name) {
+            Err(err) if err.is_read_only() => None,
+            file => Some(file?),
+        };
         let whole = bytes.len()
             - bytes
                 .rsplit(|byte| *byte == b'\n')
@@ -258,7 +262,7 @@ impl Journal {
                 .map_or(0, <[u8]>::len);
         let copy = Copy {
             dir,
-            file: Some(file),
+            file,
             torn_at: lines.torn.then_some(whole as u64),
         };
         let mut journal = Self {

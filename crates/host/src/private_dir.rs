@@ -57,6 +57,11 @@ impl PrivateDirError {
         matches!(self, Self::Io(err) if err.is_full())
     }
 
+    /// Whether the file system is read-only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Io(err) if err.is_read_only())
+    }
+
     /// Whether the privilege is missing.
     pub fn is_denied(&self) -> bool {
         matches!(self, Self::Io(err) if err.is_permission())
@@ -214,7 +219,7 @@ impl PrivateDir {
     /// Fails with [`PrivateDirError::Busy`] when another tuner holds it all that time.
     pub fn lock(&self, who: &str, patience: Duration) -> Result<Lock, PrivateDirError> {
         let path = self.full(LOCK);
-        let file = self.0.file_or_new(LOCK);
+        let file = self.or_to_read(self.0.file_or_new(LOCK));
         let file = file.map_err(|err| failed("open", &path, err))?;
         take(file, &path, who, patience)
     }
@@ -225,13 +230,22 @@ impl PrivateDir {
     ///
     /// Fails as `open(2)` does.
     pub fn holder(&self) -> Result<Option<String>, PrivateDirError> {
-        let file = match self.0.file_to_write(LOCK) {
+        let file = match self.or_to_read(self.0.file_to_write(LOCK)) {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(|err| failed("open", &self.full(LOCK), err))?,
         };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
             Err(_) => Ok(Some(holder_of(&file))),
+        }
+    }
+
+    /// The lock's file, which can be locked without being written to: a file system that became read-only must not be in the
+    /// way of a revert.
+    fn or_to_read(&self, opened: io::Result<File>) -> io::Result<File> {
+        match opened {
+            Err(err) if err.kind() == io::ErrorKind::ReadOnlyFilesystem => self.0.file(LOCK),
+            opened => opened,
         }
     }
 }

@@ -31,6 +31,7 @@ use crate::knob::{Live, Patient, Scope, Survey};
 use crate::plan::{PlanOptions, plan_threads};
 use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
 use crate::profile::Profile;
+use places::whole;
 
 /// How long a setting may take to be read or written. Taking a CPU offline takes tenths of a second
 /// on a machine under load, setting many huge pages aside longer.
@@ -452,7 +453,13 @@ fn take_back(
             .remarks
             .push("the journal is kept: `punctual tune revert` can be tried again".to_owned());
     } else {
-        journal.close()?;
+        match journal.close() {
+            Err(JournalError::State(err)) if err.is_read_only() => report.remarks.push(format!(
+                "its journal stays: {}; `punctual tune revert` ends it once it can be written",
+                whole(&err)
+            )),
+            closed => closed?,
+        }
     }
     Ok(report)
 }

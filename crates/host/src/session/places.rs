@@ -251,7 +251,7 @@ fn is_busy(err: &SessionError) -> bool {
 }
 
 /// Says an error with its causes.
-fn whole(err: &dyn Error) -> String {
+pub(super) fn whole(err: &dyn Error) -> String {
     let mut said = err.to_string();
     let mut cause = err.source();
     while let Some(err) = cause {

@@ -418,6 +418,28 @@ fn a_full_disk_is_no_place_for_a_journal_and_nothing_is_changed() {
 }
 
 #[test]
+fn a_file_system_that_became_read_only_is_not_in_the_way_of_a_revert() {
+    let Some(live) = Live::new() else { return };
+    let before = live.dump();
+    let tmpfs = Tmpfs::mount(&live.state(), "64k");
+    fs::set_permissions(
+        live.state(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o700),
+    )
+    .unwrap();
+    live.tune("apply --set vm.swappiness=11").fine();
+    tmpfs.make_read_only();
+    let status = live.tune("status");
+    assert!(status.stdout.contains("vm.swappiness"), "{status:#?}");
+    let reverted = live.tune("revert");
+    assert!(
+        reverted.fine().stdout.contains("its journal stays"),
+        "{reverted:#?}"
+    );
+    assert_same(&live.dump(), &before, "reverted");
+}
+
+#[test]
 fn an_unprivileged_user_can_plan_and_nothing_else() {
     let Some(live) = Live::new() else { return };
     let copy = live.home.dir().join("punctual");
