@@ -144,7 +144,8 @@ impl Planner<'_> {
                 self.refuse(name, true, reason);
             } else {
                 self.plan.warnings.push(
-                    "without throttling, a real-time thread that never sleeps keeps its CPU forever"
+                    "without throttling, a real-time thread that never sleeps keeps its CPU; only the fair server of \
+                     Linux 6.12 and later leaves others some of it"
                         .to_owned(),
                 );
             }

@@ -39,7 +39,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "kernel/sched_rt_runtime_us",
         Integer,
         "time in each period that real-time threads may use, in µs; -1: all",
-        "-1: a real-time thread that never sleeps keeps its CPU forever"
+        "-1: a real-time thread that never sleeps leaves others only what the fair server of Linux 6.12 and later keeps for them"
     )
     .part(Part::Budget(0)),
     sysctl!(
