@@ -4,7 +4,7 @@
 """browser.py DIR PAGE... [--look PAGE...] [--site URL]: opens reports in Debian's Chromium and uses them, or only looks
 at them; opens the pages of `punctual serve`; fails on the first thing that is wrong.
 
-Looked at, in a light and a dark theme, 1280 and 390 pixels wide: no message on the console, no request but the page itself,
+Looked at, 1280 pixels wide in a light theme and 390 in a dark one: no message on the console, no request but the page itself,
 every chart drawn (pixels, not only elements), no text of a chart over another or beyond its edge, no sideways scrolling, no column of
 the list of runs cut off at 1280 pixels, no serious violation of accessibility rules (axe-core).
 Used: views, switches of series, zoom by pointer and keys, read-out with units, tables, CSV, print, theme. Pictures go to DIR.
@@ -79,32 +79,32 @@ def open_page(browser, address, width, theme, faults):
 
 
 def looks(browser, address, name, out):
-    for width in (1280, 390):
-        for theme in ("light", "dark"):
-            faults = []
-            page = open_page(browser, address, width, theme, faults)
-            for number in range(page.locator("figure").count()):
-                if page.locator("figure").nth(number).is_visible():
-                    seen = coloured(colours(page, f"figure .plot >> nth={number}"))
-                    assert seen > 40, f"{name} {width} {theme}: chart {number} has {seen} coloured pixels"
-            sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert sideways <= 0, f"{name} {width}: {sideways} pixels too wide"
-            if width == 1280:
-                cut = page.evaluate(CUT)
-                assert not cut, f"{name} {width}: the list of runs goes on to the right of {cut}"
-            crowded = page.evaluate(CROWDED)
-            assert not crowded, f"{name} {width}: {crowded}"
-            # Both widths and both themes in two passes: one takes seconds.
-            if (width == 1280) == (theme == "light"):
-                found = Axe().run(page).response["violations"]
-                bad = [(v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")]
-                assert not bad, f"{name} {width} {theme}: axe {bad}"
+    # Where words lie depends on the width, and colours on the theme: two of four cases show both.
+    for width, theme, other in ((1280, "light", "dark"), (390, "dark", "light")):
+        faults = []
+        page = open_page(browser, address, width, theme, faults)
+        for number in range(page.locator("figure").count()):
+            if page.locator("figure").nth(number).is_visible():
+                seen = coloured(colours(page, f"figure .plot >> nth={number}"))
+                assert seen > 40, f"{name} {width} {theme}: chart {number} has {seen} coloured pixels"
+        sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert sideways <= 0, f"{name} {width}: {sideways} pixels too wide"
+        if width == 1280:
+            cut = page.evaluate(CUT)
+            assert not cut, f"{name} {width}: the list of runs goes on to the right of {cut}"
+        crowded = page.evaluate(CROWDED)
+        assert not crowded, f"{name} {width}: {crowded}"
+        found = Axe().run(page).response["violations"]
+        bad = [(v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")]
+        assert not bad, f"{name} {width} {theme}: axe {bad}"
+        page.screenshot(path=out / f"{name}-{width}-{theme}.png", full_page=width == 1280)
+        for wanted in (theme, other):
+            page.emulate_media(color_scheme=wanted)
             ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
             dark = int(ground.split("(")[1].split(",")[0]) < 80
-            assert dark == (theme == "dark"), f"{name}: {ground} in the {theme} theme"
-            page.screenshot(path=out / f"{name}-{width}-{theme}.png", full_page=width == 1280)
-            assert not faults, f"{name} {width} {theme}: {faults}"
-            page.close()
+            assert dark == (wanted == "dark"), f"{name}: {ground} in the {wanted} theme"
+        assert not faults, f"{name} {width} {theme}: {faults}"
+        page.close()
 
 
 def every_chart(page, name):
