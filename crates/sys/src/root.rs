@@ -248,13 +248,13 @@ impl SysRoot {
     }
 
     /// Returns where `path` lies in the file system of this process, if that is in the tree: what
-    /// somebody else captured may have symbolic links to anywhere.
+    /// somebody else captured may have symbolic links to anywhere, and devices, which to open is to use one of this machine.
     ///
-    /// The running system's links are its own.
+    /// The running system's links and devices are its own.
     ///
     /// # Errors
     ///
-    /// Fails where a symbolic link leads out of the captured tree.
+    /// Fails where a symbolic link leads out of the captured tree, and on devices in it.
     pub fn within(&self, path: &str) -> Result<PathBuf, PathError> {
         let full = self.full(path);
         if self.own || self.is_live() {
@@ -267,7 +267,17 @@ impl SysRoot {
             .canonicalize()
             .and_then(|root| Ok((root, there.unwrap_or(&full).canonicalize()?)));
         match resolved {
-            Ok((root, real)) if real.starts_with(&root) => Ok(full),
+            Ok((root, real)) if real.starts_with(&root) => match is_device(&real) {
+                false => Ok(full),
+                true => Err(PathError::new(
+                    "find",
+                    &full,
+                    io::Error::new(
+                        io::ErrorKind::Unsupported,
+                        "a device in the captured tree is one of this machine",
+                    ),
+                )),
+            },
             // A tree that is not there, and a link to nothing, which nothing may be made of.
             Err(source) => Err(PathError::new("find", &full, source)),
             Ok(_) => Err(PathError::new(
@@ -287,6 +297,14 @@ impl SysRoot {
     }
 }
 
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    path.metadata().is_ok_and(|data| {
+        let kind = data.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    })
+}
+
 fn without_newlines(mut text: String) -> String {
     text.truncate(text.trim_end_matches('\n').len());
     text
@@ -304,6 +322,31 @@ mod tests {
         assert_eq!(sys.read_if_present("/sys/none").unwrap(), None);
         assert_eq!(sys.fact::<i64>("/sys/none"), None);
         assert!(sys.names("/sys/none").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_device_in_a_captured_tree_is_opened_by_nothing() {
+        use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+        let dir = tempfile::tempdir().unwrap();
+        let null = dir.path().join("null");
+        // Without privilege there is no making of devices, and no use of them.
+        let made = mknodat(
+            CWD,
+            &null,
+            FileType::CharacterDevice,
+            Mode::RUSR | Mode::WUSR,
+            makedev(1, 3),
+        );
+        if made.is_err() {
+            return;
+        }
+        let sys = SysRoot::at(dir.path());
+        let unsupported = |err: PathError| err.source.kind() == io::ErrorKind::Unsupported;
+        assert!(unsupported(sys.read("/null").unwrap_err()));
+        assert!(unsupported(sys.write("/null", "1").unwrap_err()));
+        assert!(unsupported(sys.probe_write("/null").unwrap_err()));
+        assert!(unsupported(sys.open("/null").unwrap_err()));
+        assert!(unsupported(sys.open_held("/null").unwrap_err()));
     }
 
     #[test]
