@@ -100,7 +100,9 @@ pub(super) fn date(full: &Path, modified: Option<SystemTime>) -> Result<(), OneS
     let Some(modified) = modified else {
         return Ok(());
     };
-    let dated =
-        File::open(full).and_then(|file| file.set_times(FileTimes::new().set_modified(modified)));
+    let dated = File::open(full).and_then(|file| match file.metadata()?.modified()? == modified {
+        true => Ok(()),
+        false => file.set_times(FileTimes::new().set_modified(modified)),
+    });
     Ok(dated.map_err(|err| failed("date", full, err))?)
 }

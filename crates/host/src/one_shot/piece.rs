@@ -392,6 +392,8 @@ impl Piece {
                 clear_of(sys, &generated::draft(temporary))?;
                 let now = read_text(&full)?;
                 if now.as_ref() == Some(old) {
+                    // Whoever put it back may have been killed before it dated it.
+                    generated::date(&full, *modified)?;
                     AlreadyBack
                 } else if new.is_some() && now == *new {
                     put(sys, path, Some(old), temporary, None)?;

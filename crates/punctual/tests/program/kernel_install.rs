@@ -554,6 +554,19 @@ fn a_kernel_that_cannot_be_installed_is_refused_with_reason_and_hint() {
 }
 
 #[test]
+fn what_a_killed_uninstall_had_put_back_gets_its_date_from_the_next() {
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let before = machine.dump();
+    let config = machine.read("boot/grub/grub.cfg");
+    machine.install("").fine();
+    machine.write("boot/grub/grub.cfg", config.as_bytes());
+    machine.run("uninstall 6.12.1-rt --yes").fine();
+    same(&before, &machine.dump(), "taken back");
+}
+
+#[test]
 fn an_installed_kernel_is_removed_whole_after_a_kill_at_any_moment() {
     let Some(machine) = Machine::new() else {
         return;
