@@ -220,10 +220,14 @@ impl Surveyor<'_> {
                     source.unwrap_or_else(|| err.to_string())
                 })
         };
-        let value = raw
-            .as_ref()
-            .map_err(String::clone)
-            .and_then(|raw| place.codec.canonical(raw).map_err(|err| err.to_string()));
+        let value = raw.as_ref().map_err(String::clone).and_then(|raw| {
+            let value = place.codec.canonical(raw);
+            // An empty file says the same, as that of energy-aware scheduling on hardware without it.
+            value.map_err(|err| match raw.trim().is_empty() {
+                true => NO_VALUE.to_owned(),
+                false => err.to_string(),
+            })
+        });
         let beside = |name: &str| {
             let (directory, _) = found.path.rsplit_once('/')?;
             self.sys.read(&format!("{directory}/{name}")).ok()
@@ -404,6 +408,7 @@ mod tests {
             ("sys/kernel/debug/sched/preempt", "(none) full"),
             ("proc/sys/vm/swappiness", "sixty"),
             ("proc/sys/kernel/nmi_watchdog", "0"),
+            ("proc/sys/kernel/sched_energy_aware", ""),
         ]);
         let bits = std::os::unix::fs::PermissionsExt::from_mode(0o444);
         fs::set_permissions(dir.path().join("proc/sys/kernel/nmi_watchdog"), bits).unwrap();
@@ -411,8 +416,11 @@ mod tests {
         let fault = |knob| survey.of(knob).next().unwrap().shown.fault.clone();
         assert!(fault("sched.preempt").unwrap().contains("locked down"));
         assert!(fault("vm.swappiness").unwrap().contains("whole number"));
-        let watchdog = survey.of("kernel.nmi_watchdog").next().unwrap();
-        assert!(matches!(watchdog.shown.writable, Writable::No { .. }));
+        assert_eq!(fault("kernel.sched_energy_aware").unwrap(), NO_VALUE);
+        for knob in ["kernel.nmi_watchdog", "kernel.sched_energy_aware"] {
+            let reading = survey.of(knob).next().unwrap();
+            assert!(matches!(reading.shown.writable, Writable::No { .. }));
+        }
     }
 
     #[test]

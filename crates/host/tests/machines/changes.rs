@@ -183,6 +183,27 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
         (
             "kvm-guest",
             None,
+            "/sys/kernel/security/lockdown! not there\n/proc/cmdline: lockdown=integrity",
+            "lockdown",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource: jiffies",
+            "high-res-timers",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/dev/cpu_dma_latency! a device in the captured tree is one of this machine",
+            "idle-bound-closed",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
             "/proc/stat:\n|cpu0 9 0 0 9999999 0 0 0 0 0 0\n|cpu1 9 0 0 9999999 0 0 0 0 0 0",
             "steal",
             Fine,

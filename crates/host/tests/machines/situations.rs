@@ -109,3 +109,24 @@ fn without_a_budget_the_fair_server_is_not_denied() {
     assert!(says(&format!("{open}\n{files}")).contains("all CPU time"));
     assert!(says(&open.replace("6.18.1", "6.1.0")).contains("all CPU time"));
 }
+
+#[test]
+fn a_counter_that_the_kernel_offers_is_not_one_that_it_does_not_trust() {
+    let text = archive("kvm-guest").to_string();
+    let without = text
+        .replace(" constant_tsc", "")
+        .replace(" nonstop_tsc", "");
+    let diagnosis = judged(&without.parse().unwrap(), None);
+    let found = verdict(&diagnosis, "tsc-unstable");
+    assert_eq!(found.outcome, RuleOutcome::Found, "{found:#?}");
+    assert!(
+        found.says.ends_with("the kernel offers it all the same"),
+        "{found:#?}"
+    );
+    let mut distrusted = archive("kvm-guest");
+    let offers = "/sys/devices/system/clocksource/clocksource0/available_clocksource: kvm-clock";
+    distrusted.overlay(offers.parse().unwrap());
+    let diagnosis = judged(&distrusted, None);
+    let found = verdict(&diagnosis, "tsc-unstable");
+    assert_eq!(found.says, "the kernel does not trust it", "{found:#?}");
+}

@@ -6,9 +6,10 @@
 use punctual_model::{Evidence, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable, unread,
 };
 use super::super::parse::{chosen, cpu_time};
+use crate::machine::Unread;
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -414,7 +415,15 @@ fn mitigations(case: &Case<'_>) -> Answer {
 }
 
 fn lockdown(case: &Case<'_>) -> Answer {
-    let Some(seen) = case.text_if("/sys/kernel/security/lockdown")? else {
+    const MODE: &str = "/sys/kernel/security/lockdown";
+    let Some(seen) = case.text_if(MODE)? else {
+        let boot = case.boot()?;
+        if boot.find("lockdown").is_some() {
+            let mut looked_at = boot.evidence(&["lockdown"]);
+            let hidden = Unread::LeftAlone("securityfs is not mounted");
+            looked_at.push(unread(MODE, &hidden));
+            return Err(NotKnown(looked_at));
+        }
         return not_applicable(
             "the kernel does not say (no lockdown, or securityfs is not mounted)",
         );

@@ -249,13 +249,7 @@ fn bound_closed(case: &Case<'_>) -> Answer {
                 not_applicable("the kernel has no such device")
             }
         },
-        Err(why) => found(
-            "this user cannot open it",
-            vec![Evidence {
-                path: BOUND.to_owned(),
-                value: None,
-                problem: Some(why.to_string()),
-            }],
-        ),
+        Err(why @ Unread::Denied) => found("this user cannot open it", vec![unread(BOUND, why)]),
+        Err(why) => Err(NotKnown(vec![unread(BOUND, why)])),
     }
 }

@@ -51,7 +51,7 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::High,
         title: "there are no high-resolution timers",
         why: "Every sleep then ends at a tick, up to 1/HZ late.",
-        fix: "build with CONFIG_HIGH_RES_TIMERS=y, and remove highres=off from the command line",
+        fix: "build with CONFIG_HIGH_RES_TIMERS=y, and remove highres=off and clocksource=jiffies from the command line",
         by: &[Fix::Boot, Fix::Rebuild],
         source: "Linux Documentation/timers/highres.rst",
         check: high_res_timers,
@@ -251,6 +251,16 @@ fn high_res_timers(case: &Case<'_>) -> Answer {
     let boot = case.boot()?;
     if boot.is("highres", "off") {
         return found("they are switched off at boot", boot.evidence(&["highres"]));
+    }
+    // They are switched on once there is a clock that goes on between ticks (Documentation/timers/highres.rst).
+    if let Some(clock) = case.text_if(super::time::CURRENT)?
+        && clock.value.trim().ends_with("jiffies")
+    {
+        let what = format!(
+            "the clock is {}, which stands still between ticks",
+            clock.value.trim()
+        );
+        return found(what, &clock);
     }
     let config = case.config()?;
     let built = vec![config.evidence("HIGH_RES_TIMERS")];

@@ -11,7 +11,7 @@ use super::super::case::{
 use super::NOT_APART;
 use super::environment::{hypervisor, x86};
 
-const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+pub(super) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
 pub(super) const RULES: &[Entry] = &[
@@ -130,16 +130,24 @@ fn tsc_unstable(case: &Case<'_>) -> Answer {
         }
     }
     let boot = case.boot()?;
-    if boot.find("notsc").is_some() || boot.is("tsc", "unstable") {
+    let distrusted = boot.find("notsc").is_some() || boot.is("tsc", "unstable");
+    if distrusted {
         signs.extend(boot.evidence(&["notsc", "tsc"]));
     }
     let available = case.text(AVAILABLE)?;
-    if !available.value.split_whitespace().any(|name| name == "tsc") {
+    let offered = available.value.split_whitespace().any(|name| name == "tsc");
+    if !offered {
         signs.push(available.evidence());
     }
+    let what = match offered && !distrusted {
+        true => {
+            "the processor does not promise that it is constant and does not stop; the kernel offers it all the same"
+        }
+        false => "the kernel does not trust it",
+    };
     found_if(
         signs,
-        "the kernel does not trust it",
+        what,
         "the time stamp counter is constant, does not stop, and the kernel trusts it",
         &available,
     )
