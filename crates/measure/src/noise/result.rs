@@ -88,11 +88,14 @@ fn check_threshold(noise: Noise, scale: Scale, done: &Done) -> Result<(), Measur
     if threshold >= cost.saturating_mul(TURNS) {
         return Ok(());
     }
+    let least = scale.nanos(cost.saturating_mul(TURNS));
     Err(MeasureError::Spec {
         option: format!("--threshold {}", noise.threshold),
         reason: format!(
-            "one turn of the loop takes {} here, and a gap must be at least {TURNS} turns long",
-            scale.nanos(cost)
+            "one turn of the loop takes {} here, and a gap must be at least {TURNS} turns long: {} or more tells \
+             one from a turn",
+            scale.nanos(cost),
+            Nanos::from_micros(least.get().div_ceil(1_000))
         ),
     })
 }
