@@ -372,14 +372,14 @@ fn root_of_a_container_without_the_kernels_trace_is_told_what_to_mount() {
     let home = Home::new();
     let args = ["watch", "--quiet", "--", "true"];
     let inside = with_capabilities(&home, "-all,+sys_nice,+ipc_lock", &args);
-    // Where it is mounted already it can be used without the privilege to mount it.
+    // Where it is mounted already, also below debugfs, it can be used without the privilege to mount it.
     let mut command = Command::new("unshare");
     command
         .args([
             "--mount",
             "sh",
             "-c",
-            "umount -l /sys/kernel/tracing 2>/dev/null; exec \"$0\" \"$@\"",
+            "umount -l /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; exec \"$0\" \"$@\"",
         ])
         .arg(inside.get_program())
         .args(inside.get_args())
