@@ -200,7 +200,8 @@ fn figures(
     let mean_interval = worth
         .and_then(|worth| dependent_mean_interval(moments, &worth, CONFIDENCE))
         .map(|i| Interval {
-            low: i.low,
+            // No latency is below 0.
+            low: i.low.max(0.0),
             high: i.high,
             confidence: CONFIDENCE,
         });

@@ -24,7 +24,8 @@ pub(crate) fn figure(name: &str, unit: &str, better: Better, values: &[f64]) -> 
         value: moments.mean(),
         count: moments.count(),
         interval: interval.map(|interval| Interval {
-            low: interval.low,
+            // No time and no rate is below 0.
+            low: interval.low.max(0.0),
             high: interval.high,
             confidence: CONFIDENCE,
         }),
@@ -51,6 +52,19 @@ mod tests {
         assert!((interval.high - 4.9632).abs() < 1e-4, "{interval:?}");
         assert_eq!((five.min, five.max), (Some(1.0), Some(5.0)));
         assert!((five.stddev.unwrap() - 1.5811).abs() < 1e-4);
+    }
+
+    #[test]
+    fn an_interval_holds_no_value_below_0() {
+        let interval = |values| {
+            figure("x", "GFLOPS", Better::Higher, values)
+                .interval
+                .unwrap()
+        };
+        let wide = interval(&[1.0, 1.5, 9.0]);
+        assert_eq!(wide.low, 0.0);
+        // 3.8333 ± 4.3027 * 4.4814 / sqrt(3): the other end stays where it is.
+        assert!((wide.high - 14.966).abs() < 1e-3, "{wide:?}");
     }
 
     #[test]

@@ -190,7 +190,7 @@ fn bars(distribution: &Distribution) -> String {
     let shown: Vec<_> = distribution.series.iter().filter(|s| s.shown).collect();
     for series in shown.iter().take(DRAWN) {
         out += &format!(
-            "{}: {} samples; a bar is as long as the logarithm of its count\n",
+            "{}: {} samples; the bars are logarithmic\n",
             series.name().replace('\n', " "),
             grouped(series.count)
         );
@@ -214,31 +214,63 @@ fn lines(chart: &Chart) -> String {
     {
         return String::new();
     }
-    let unit = match chart.y.label.rsplit_once(" in ") {
+    let unit = |label: &str| match label.rsplit_once(" in ") {
         Some((_, unit)) => format!(" {unit}"),
         None => String::new(),
     };
-    let mut out = String::new();
+    let log = chart.x.scale == Scale::Log;
+    let place = |x: f64| if log { x.ln() } else { x };
     let shown: Vec<_> = chart.series.iter().filter(|s| s.shown).collect();
+    let points = || shown.iter().flat_map(|s| &s.points);
+    let places = || points().map(|p| place(p.x)).filter(|x| x.is_finite());
+    let high = places().fold(f64::NEG_INFINITY, f64::max);
+    let low = places().fold(f64::INFINITY, f64::min);
+    // Time is drawn from the start on, and so is what begins near 0.
+    let low = if log || low > 0.7 * high {
+        low
+    } else {
+        low.min(0.0)
+    };
+    let mut out = String::new();
     for series in shown.iter().take(DRAWN) {
-        let values = series.points.iter().map(|p| p.y.is_finite().then_some(p.y));
-        let mut values: Vec<Option<f64>> = values.collect();
-        while values.last().is_some_and(Option::is_none) {
-            values.pop();
+        let levels: Vec<_> = series.points.iter().map(|p| (place(p.x), p.y)).collect();
+        let values = || levels.iter().map(|(_, y)| *y).filter(|y| y.is_finite());
+        if values().count() < 2 {
+            continue;
         }
-        if let Some(line) = spark::line(&spark::largest(&values, SPARK)) {
-            let ends = values.iter().flatten();
-            let low = ends.clone().copied().fold(f64::INFINITY, f64::min);
-            let high = ends.copied().fold(0.0, f64::max);
-            let of = format!("{line}  {low:.1} .. {high:.1}{unit}  {}", series.name);
-            out += &format!("{}\n", of.replace('\n', " "));
+        if let Some(line) = spark::line(&spark::cells(&levels, (low, high), SPARK)) {
+            let least = values().fold(f64::INFINITY, f64::min);
+            let most = values().fold(0.0, f64::max);
+            let of = format!(
+                "{}: {least:.1} .. {most:.1}{}",
+                series.name,
+                unit(&chart.y.label)
+            );
+            out += &format!("{}\n{}\n", of.replace('\n', " "), line.trim_end());
         }
+    }
+    if !out.is_empty() {
+        let each = (high - low) / SPARK as f64;
+        let each = match log {
+            true => format!("a factor of {}", two_digits(each.exp())),
+            false => format!("{}{}", two_digits(each), unit(&chart.x.label)),
+        };
+        out.insert_str(
+            0,
+            &format!("A character is {each} wide: the largest value in it. A blank has none.\n"),
+        );
     }
     let more = shown.len().saturating_sub(DRAWN);
     if more > 0 {
         out += &format!("{more} more are not drawn here\n");
     }
     out
+}
+
+/// A number in two digits, and no zeros behind them.
+fn two_digits(value: f64) -> String {
+    let rounded = format!("{value:.1e}").parse::<f64>();
+    rounded.map_or_else(|_| String::new(), |value| value.to_string())
 }
 
 /// The values of a chart that has no table.
@@ -248,10 +280,15 @@ fn values(chart: &Chart) -> Table {
         format!("<{label}")
     };
     let (x, y) = (name(&chart.x.label, "x"), name(&chart.y.label, "Of"));
-    let mut table = Table::new(
-        "Values",
-        &["<Series", "<Valid", &x, &y, "Low", "High", "Count"],
-    );
+    // A bar's ends are where it lies, no interval of a value.
+    let bars = chart.series.iter().any(|s| s.shape == Shape::Bars);
+    let [low, high] = if bars {
+        ["From", "To"]
+    } else {
+        ["Low", "High"]
+    };
+    let names = ["<Series", "<Valid", &x, &y, low, high, "Count"];
+    let mut table = Table::new("Values", &names);
     let place = |scale: &Scale, value: f64| match scale {
         Scale::Names(names) => {
             #[expect(

@@ -95,6 +95,8 @@ pub fn lasting(time: Nanos) -> String {
 
 /// Four digits, wherever they begin.
 pub fn digits(x: f64) -> String {
+    // Plus 0 makes 0 of -0, which the sum of nothing is.
+    let x = x + 0.0;
     let decimals = decimals(x);
     format!("{x:.decimals$}")
 }
@@ -160,6 +162,11 @@ pub fn range(interval: &Interval, scale: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        assert_eq!(digits(-0.0), "0");
+    }
 
     #[test]
     fn an_interval_of_nothing_is_no_interval() {

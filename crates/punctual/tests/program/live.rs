@@ -318,6 +318,7 @@ fn a_run_is_replayed_from_what_was_stored() {
     pty.shows("maxima over time");
     // 2.5 s and the warm-up, and on a busy machine some more.
     pty.shows("completed after ");
+    pty.shows("q shows the figures");
     pty.press("q");
     assert_ended(&pty);
     pty.assert_given_back();

@@ -188,6 +188,29 @@ fn pictures_and_markdown_are_the_same_report() {
 }
 
 #[test]
+fn runs_that_are_named_one_by_one_do_not_look_alike() {
+    let home = Home::new();
+    for name in ["k-6.1", "k-6.12", "zero"] {
+        let file = home.dir().join(name);
+        fs::write(&file, "# Histogram\n000005 000010\n").unwrap();
+        home.run(["runs", "import", file.to_str().unwrap(), "--name", name])
+            .fine();
+    }
+    let colours = |args: &[&str]| -> Vec<u64> {
+        let page = home.run(["report", "-o", "-"].iter().chain(args));
+        let (_, data) = page.fine().stdout.split_once("id=\"data\">").unwrap();
+        let data: Value = serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
+        let series = data[0]["s"].as_array().unwrap().iter();
+        let whole = series.filter(|s| s["w"] == 1);
+        whole.map(|s| s["lk"][0].as_u64().unwrap()).collect()
+    };
+    assert_eq!(colours(&["k-6.1", "k-6.12", "zero"]), [0, 1, 2]);
+    assert_eq!(colours(&["k-*", "zero"]), [0, 0, 1]);
+    // Of one argument, names make the groups.
+    assert_eq!(colours(&["*"]), [0, 0, 1]);
+}
+
+#[test]
 fn a_run_is_drawn_in_characters() {
     let home = Home::new();
     home.quick(&["--name=a"]);

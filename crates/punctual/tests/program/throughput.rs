@@ -94,6 +94,16 @@ fn linpack_is_recorded_shown_and_exported() {
             .unwrap()
             .starts_with("run,valid,instrument,figure,n,threads,value,unit,")
     );
+    for args in [
+        ["--format=hdr"].as_slice(),
+        &["--format=cyclictest-hist"],
+        &["--format=csv", "--data=distribution"],
+    ] {
+        let export = home.run(["runs", "export", "last"].iter().chain(args));
+        export
+            .error(1, &["it has results, and no latencies"])
+            .hinted();
+    }
     let gflops: Vec<&str> = rows.filter(|row| row.contains(",gflops,")).collect();
     assert_eq!(gflops.len(), 2, "{csv:#?}");
     assert!(gflops[0].contains(",linpack,gflops,64,"), "{gflops:?}");

@@ -7,7 +7,7 @@
 //! together into bins of equal width on a logarithmic axis. Counts stay exact: a bin holds whole buckets, told apart
 //! by where they begin, so that a bin's border is off by at most a bucket. Tables have the figures of the run itself.
 
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{Bucket, LatencyHistogram};
 
 use super::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity, spark};
 
@@ -66,8 +66,6 @@ pub struct Distribution {
     pub quantity: String,
     /// What it is shown in: µs, or those of virtual time.
     pub unit: &'static str,
-    /// Where the head ends and the tail begins, in ns.
-    pub split_ns: u64,
     /// What is drawn.
     pub series: Vec<DistributionSeries>,
     /// Deadlines and thresholds, in ns.
@@ -137,8 +135,8 @@ impl View {
     }
 }
 
-/// Begin of the bin that `ns` belongs to, and of the next.
-fn bin_of(ns: u64, bins_a_decade: u32) -> (u64, u64) {
+/// Begin of the bin that `ns` belongs to, and of the next, where values are multiples of `width_ns`.
+fn bin_of(ns: u64, bins_a_decade: u32, width_ns: u64) -> (u64, u64) {
     let a_decade = f64::from(bins_a_decade);
     let edge = |number: f64| -> u64 {
         let value = 10_f64.powf(number / a_decade).ceil();
@@ -150,8 +148,9 @@ fn bin_of(ns: u64, bins_a_decade: u32) -> (u64, u64) {
         let whole = value as u64;
         whole
     };
+    let multiple = |ns: u64| ns.checked_next_multiple_of(width_ns).unwrap_or(ns);
     if ns == 0 {
-        return (0, 1);
+        return (0, multiple(1));
     }
     let mut number = ((ns as f64).log10() * a_decade).floor();
     // The logarithm rounds: the bin may be a neighbour's.
@@ -161,21 +160,23 @@ fn bin_of(ns: u64, bins_a_decade: u32) -> (u64, u64) {
     while edge(number + 1.0) <= ns {
         number += 1.0;
     }
-    (edge(number), edge(number + 1.0))
+    (multiple(edge(number)), multiple(edge(number + 1.0)))
 }
 
-/// Puts the buckets of a histogram together into bins of equal logarithmic width.
-pub fn bins(histogram: &LatencyHistogram, bins_a_decade: u32) -> Vec<Bin> {
+/// Puts the buckets of a histogram together into bins of equal logarithmic width. Of an import the samples are known to lie in
+/// buckets of `width_ns`, at whose upper ends the histogram has them: its bins are whole buckets, one at least.
+pub fn bins(histogram: &LatencyHistogram, bins_a_decade: u32, width_ns: u64) -> Vec<Bin> {
     let mut bins: Vec<Bin> = Vec::new();
     for bucket in histogram.buckets() {
+        let from = begin(&bucket, width_ns);
         match bins.last_mut() {
-            Some(last) if bucket.from_ns < last.to_ns => last.count += bucket.count,
+            Some(last) if from < last.to_ns => last.count += bucket.count,
             _ => {
-                let (from_ns, to_ns) = bin_of(bucket.from_ns, bins_a_decade);
+                let (from_ns, to_ns) = bin_of(from, bins_a_decade, width_ns);
                 bins.push(Bin {
                     from_ns,
                     // A bucket may be wider than a bin of the smallest values.
-                    to_ns: to_ns.max(bucket.from_ns + 1),
+                    to_ns: to_ns.max(from.saturating_add(1)),
                     count: bucket.count,
                 });
             }
@@ -184,14 +185,29 @@ pub fn bins(histogram: &LatencyHistogram, bins_a_decade: u32) -> Vec<Bin> {
     bins
 }
 
+/// Where the samples of a bucket begin: those of an import in the bucket of its source, which ends at a multiple of its width
+/// or just before.
+fn begin(bucket: &Bucket, width_ns: u64) -> u64 {
+    if width_ns < 2 {
+        return bucket.from_ns;
+    }
+    let whole = bucket.to_ns.saturating_add(1) / width_ns * width_ns;
+    match whole >= bucket.from_ns {
+        true => whole.saturating_sub(width_ns),
+        // The largest sample, where the source has it exactly.
+        false => whole,
+    }
+}
+
+/// Whether a bin has samples of 0 ns alone.
+const fn is_zero(bin: &Bin) -> bool {
+    bin.to_ns <= 1
+}
+
 /// Says how many samples have no place on a logarithmic axis, as a sentence behind others.
 pub(crate) fn zeros<'a>(series: impl Iterator<Item = &'a DistributionSeries>) -> String {
     let bins = series.filter(|s| s.whole).flat_map(|s| &s.bins);
-    match bins
-        .filter(|bin| bin.from_ns == 0)
-        .map(|bin| bin.count)
-        .sum()
-    {
+    match bins.filter(|bin| is_zero(bin)).map(|bin| bin.count).sum() {
         0 => String::new(),
         n => format!(
             " {} of 0 ns {} no place on a logarithmic axis.",
@@ -223,14 +239,19 @@ impl DistributionSeries {
         let mut end: Option<u64> = None;
         // A logarithmic axis has no 0: samples of 0 ns count from the first above it on.
         let (zeros, bins) = match self.bins.as_slice() {
-            [zero, bins @ ..] if zero.from_ns == 0 && !bins.is_empty() && view != View::Head => {
+            [zero, bins @ ..] if is_zero(zero) && !bins.is_empty() && view != View::Head => {
                 (zero.count, bins)
             }
             bins => (0, bins),
         };
+        // What goes down to 0 is drawn over a factor of 10.
+        let drawn_from = |bin: &Bin| match view {
+            View::Head => bin.from_ns,
+            _ => bin.from_ns.max(bin.to_ns / 10),
+        };
         let mut below = zeros;
         if let Some(first) = bins.first() {
-            let from = first.from_ns.max(1);
+            let from = drawn_from(first).max(1);
             let above = self.count.saturating_sub(zeros);
             match view {
                 View::Complementary => level(from, above as f64 / all),
@@ -258,7 +279,7 @@ impl DistributionSeries {
                         View::Histogram | View::Tail => bin.count as f64,
                         _ => bin.count as f64 / all / width,
                     };
-                    level(bin.from_ns, y);
+                    level(drawn_from(bin), y);
                 }
                 View::Cumulative => {
                     below += bin.count;
@@ -290,8 +311,23 @@ impl DistributionSeries {
 }
 
 impl Distribution {
+    /// Where the head ends and the tail begins, in ns: 99 % of the samples of every series that is shown lie below.
+    pub fn split_ns(&self) -> u64 {
+        let quantile = |series: &DistributionSeries| {
+            let mut below = 0_u64;
+            let found = series.bins.iter().find(|bin| {
+                below += bin.count;
+                below.saturating_mul(100) >= series.count.saturating_mul(99)
+            });
+            found.map(|bin| bin.to_ns)
+        };
+        let shown = self.series.iter().filter(|series| series.shown);
+        shown.filter_map(quantile).max().unwrap_or(1_000)
+    }
+
     /// Returns one view of it as a chart.
     pub fn chart(&self, view: View) -> Chart {
+        let split_ns = self.split_ns();
         let label = format!("{} in {}", self.quantity, self.unit);
         let x = match view {
             View::Head => Axis::linear(label),
@@ -307,7 +343,7 @@ impl Distribution {
             name: series.name(),
             counted: super::scale::counted(series.count, "sample"),
             shape: Shape::Step,
-            points: series.points(view, self.split_ns),
+            points: series.points(view, split_ns),
             validity: series.validity,
             shown: series.shown,
             look: Some(series.look),
@@ -318,8 +354,8 @@ impl Distribution {
             upright: true,
         };
         let wanted = |mark: &Mark| match view {
-            View::Head => mark.at <= micros(self.split_ns),
-            View::Tail => mark.at >= micros(self.split_ns),
+            View::Head => mark.at <= micros(split_ns),
+            View::Tail => mark.at >= micros(split_ns),
             _ => true,
         };
         Chart {
@@ -348,26 +384,30 @@ mod tests {
     fn bins_hold_every_sample_once_and_touch_their_borders() {
         for a_decade in [10, 40, 100] {
             let values: Vec<u64> = (0..40_u32).map(|n| 3_u64.pow(n / 2)).collect();
-            let found = bins(&histogram(&values), a_decade);
+            let found = bins(&histogram(&values), a_decade, 1);
             assert_eq!(found.iter().map(|b| b.count).sum::<u64>(), 40);
             for pair in found.windows(2) {
                 assert!(pair[0].to_ns <= pair[1].from_ns, "{pair:?}");
             }
             for value in values {
-                let (from, to) = bin_of(value, a_decade);
+                let (from, to) = bin_of(value, a_decade, 1);
                 assert!(from <= value && value < to, "{value} in {from}..{to}");
             }
         }
     }
 
     fn series(values: &[u64]) -> DistributionSeries {
+        of_width(values, 1)
+    }
+
+    fn of_width(values: &[u64], width_ns: u64) -> DistributionSeries {
         let histogram = histogram(values);
         DistributionSeries {
             run: "a".to_owned(),
             kernel: String::new(),
             part: String::new(),
             whole: true,
-            bins: bins(&histogram, 20),
+            bins: bins(&histogram, 20, width_ns),
             rows: spark::rows(&histogram),
             count: histogram.count(),
             clamped: 0,
@@ -377,6 +417,65 @@ mod tests {
             group: String::new(),
             look: Look::default(),
         }
+    }
+
+    #[test]
+    fn buckets_of_an_import_are_drawn_as_wide_as_they_are() {
+        // Samples of every whole microsecond, at the upper ends of buckets as sources have them: below the end, or at it.
+        for end in [999, 1_000] {
+            for a_decade in [40, 100] {
+                let values: Vec<u64> = (0..400).map(|us| us * 1_000 + end).collect();
+                let found = bins(&histogram(&values), a_decade, 1_000);
+                assert_eq!((found[0].from_ns, found[0].to_ns), (0, 1_000));
+                let (_, whole) = found.split_last().unwrap();
+                for bin in whole {
+                    assert_eq!(bin.count * 1_000, bin.to_ns - bin.from_ns, "{bin:?}");
+                }
+                assert!(found.array_windows().all(|[a, b]| a.to_ns == b.from_ns));
+            }
+        }
+        // The largest sample is in its bucket, also where it is known exactly.
+        let found = bins(&histogram(&[7_999, 8_200]), 100, 1_000);
+        let found: Vec<_> = found
+            .iter()
+            .map(|b| (b.from_ns, b.to_ns, b.count))
+            .collect();
+        assert_eq!(found, [(7_000, 8_000, 1), (8_000, 9_000, 1)]);
+        // A width that is none is no reason to fail.
+        for width in [0, u64::MAX] {
+            let found = bins(&histogram(&[7_999, 8_200]), 100, width);
+            assert_eq!(found.iter().map(|b| b.count).sum::<u64>(), 2);
+        }
+        let one = of_width(&[5_999; 20], 1_000).points(View::Head, 100_000);
+        assert_eq!((one[0].x, one[1].x), (5.0, 6.0));
+        assert!((one[0].y - 1.0).abs() < 1e-9, "all of it in 1 µs: {one:?}");
+        // The first bucket does not stretch a logarithmic axis.
+        let first = of_width(&[999, 1_999], 1_000);
+        for view in View::ALL.into_iter().filter(|v| *v != View::Head) {
+            let points = first.points(view, 0);
+            assert!(points.iter().all(|p| p.x >= 0.1), "{view:?}: {points:?}");
+        }
+        let density = first.points(View::Density, 0);
+        assert!((density[0].y - 0.5).abs() < 1e-9, "{density:?}");
+        assert_eq!(zeros([&first].into_iter()), "");
+    }
+
+    #[test]
+    fn the_head_ends_where_99_of_100_samples_that_are_shown_lie_below() {
+        let mut hidden = series(&[10_000, 2_000_000]);
+        hidden.shown = false;
+        let mut distribution = Distribution {
+            id: String::new(),
+            title: String::new(),
+            note: String::new(),
+            quantity: "Latency".to_owned(),
+            unit: "µs",
+            series: vec![series(&[10_000; 200]), hidden],
+            marks: Vec::new(),
+        };
+        assert!(distribution.split_ns() < 20_000);
+        distribution.series[1].shown = true;
+        assert!(distribution.split_ns() > 1_900_000);
     }
 
     #[test]

@@ -31,12 +31,22 @@ pub fn line(values: &[Option<f64>]) -> Option<String> {
     Some(values.iter().map(write).collect())
 }
 
-/// Reduces values to at most `most`, keeping the largest of neighbours.
-pub fn largest(values: &[Option<f64>], most: usize) -> Vec<Option<f64>> {
-    let most = most.max(1);
-    let each = values.len().div_ceil(most).max(1);
-    let largest = |some: &[Option<f64>]| some.iter().flatten().copied().reduce(f64::max);
-    values.chunks(each).map(largest).collect()
+/// Writes levels into cells of equal width between `ends`: the largest that reaches into each, `None` where none does. A level
+/// goes from its place to that of the next; one without a value ends the one before.
+pub fn cells(levels: &[(f64, f64)], ends: (f64, f64), cells: usize) -> Vec<Option<f64>> {
+    let mut all = vec![None; cells];
+    let cell = (ends.1 - ends.0) / cells as f64;
+    for (number, (from, value)) in levels.iter().enumerate() {
+        let until = levels.get(number + 1).map_or(*from, |next| next.0);
+        // Stretches are whole nanoseconds: what reaches into a cell by that much does not.
+        let first = level(((from - ends.0) / cell + 1e-3).floor()).min(cells.saturating_sub(1));
+        let after = level(((until - ends.0) / cell - 1e-3).ceil()).clamp(first + 1, cells.max(1));
+        let covered = all.get_mut(first..after).unwrap_or_default();
+        for largest in covered.iter_mut().filter(|_| value.is_finite()) {
+            *largest = largest.map(|own: f64| own.max(*value)).or(Some(*value));
+        }
+    }
+    all
 }
 
 /// A row of a histogram: the samples from `from_ns` on, below those of the next row.
@@ -150,9 +160,26 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_neighbours_is_kept() {
-        let values = [Some(1.0), Some(9.0), None, None, Some(2.0)];
-        assert_eq!(largest(&values, 3), [Some(9.0), None, Some(2.0)]);
+    fn a_cell_is_a_part_of_the_time_and_has_the_largest_level_in_it() {
+        let end = f64::NAN;
+        let levels = [
+            (0.0, 1.0),
+            (0.5, 9.0),
+            (1.5, end),
+            (3.0, 2.0),
+            (3.999_999, end),
+        ];
+        let (nine, two) = (Some(9.0), Some(2.0));
+        assert_eq!(cells(&levels, (0.0, 4.0), 4), [nine, nine, None, two]);
+        // Another line of the same time lies in the same cells, however long its levels are.
+        assert_eq!(cells(&levels[3..], (0.0, 4.0), 4), [None, None, None, two]);
+        // What began a nanosecond early or ended late is no part of the neighbour.
+        let levels = [(0.999_999_999, 5.0), (2.000_000_001, end)];
+        assert_eq!(cells(&levels, (0.0, 3.0), 3), [None, Some(5.0), None]);
+        // A level without a length is seen.
+        assert_eq!(cells(&[(3.0, 2.0)], (0.0, 3.0), 3), [None, None, two]);
+        assert_eq!(cells(&[(1.0, 2.0)], (1.0, 1.0), 2), [two, None]);
+        assert!(cells(&levels, (0.0, 3.0), 0).is_empty());
     }
 
     #[test]

@@ -87,6 +87,10 @@ fn table(lines: &[RunListEntry], shown: Shown) -> Table {
         ]);
     }
     table.notes.extend(missing.reasons());
+    if readable(lines).any(|(_, f)| f.p50_ns.or(f.p99_ns).is_some()) {
+        let note = "p50 and p99 stand here without their intervals; `punctual runs show` has them.";
+        table.notes.push(note.to_owned());
+    }
     table
 }
 

@@ -9,7 +9,7 @@ use punctual_model::{RunRecord, Series};
 use punctual_stats::ThreadHistogram;
 use punctual_verdict::bursts;
 
-pub(super) use self::distribution::{marks, split};
+pub(super) use self::distribution::marks;
 use super::named::micros;
 use super::parts::{Block, Ids, RunItem, Table};
 use super::runs::Named;
@@ -226,12 +226,14 @@ pub(super) fn one(
     bins_a_decade: u32,
     look: Look,
 ) -> DistributionSeries {
+    let origin = run.record().origin.as_ref();
+    let width_ns = origin.and_then(|origin| origin.resolution_ns);
     DistributionSeries {
         run: run.name.to_owned(),
         kernel: run.record().host.kernel_release.clone().unwrap_or_default(),
         part,
         whole,
-        bins: bins(histogram, bins_a_decade),
+        bins: bins(histogram, bins_a_decade, width_ns.unwrap_or(1)),
         rows: spark::rows(histogram),
         count: histogram.count(),
         clamped: histogram.clamped(),

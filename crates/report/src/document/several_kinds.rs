@@ -5,12 +5,12 @@
 //!
 //! Of different kinds there is no common distribution: each is a row and a series of its own.
 
-use punctual_model::{Instrument, Interval, Series};
+use punctual_model::{Instrument, Interval, RunRecord, Series};
 
 use super::named::counted;
 use super::parts::{Block, Ids, Table};
 use super::runs::Named;
-use super::series::{self, micros_of, one, split, thread, whole};
+use super::series::{self, micros_of, one, thread, whole};
 use crate::chart::distribution::zeros;
 use crate::chart::{self, Axis, Chart, Distribution, Drawing, Look, Point, Shape};
 use crate::number::quantity_of;
@@ -56,7 +56,10 @@ fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
         .collect();
     let stated = match of.as_slice() {
         [one] => Some(*one),
-        several => several.iter().copied().find(|s| s.thread.is_none()),
+        several => {
+            let together = several.iter().copied().find(|s| s.thread.is_none());
+            together.or_else(|| total(run.record(), context))
+        }
     };
     if let Some(series) = stated {
         let quantile = |name: &str| {
@@ -83,6 +86,15 @@ fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
         p50: None,
         p99: None,
     })
+}
+
+/// The total of a record, where it is of this kind: that which it names, else that of the first series.
+fn total<'a>(record: &'a RunRecord, context: &str) -> Option<&'a Series> {
+    let total = Some(&record.total).filter(|total| total.mean_ns.is_some())?;
+    let first = record.series.first();
+    let kind = total.context.as_deref();
+    let kind = kind.or_else(|| first?.context.as_deref());
+    (kind == Some(context)).then_some(total)
 }
 
 /// Median, 99th percentile and largest sample of each kind. Nothing where only those of each thread are known.
@@ -236,7 +248,6 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             ),
             quantity,
             unit: micros_of(runs),
-            split_ns: split(&all),
             series: all,
             marks: series::marks(runs),
         };

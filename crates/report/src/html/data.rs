@@ -98,7 +98,6 @@ fn distribution(distribution: &Distribution) -> Value {
         "id": distribution.id,
         "q": distribution.quantity,
         "u": distribution.unit,
-        "split": distribution.split_ns,
         "m": distribution.marks.iter().map(|(name, ns)| json!([name, ns])).collect::<Vec<_>>(),
         "s": distribution.series.iter().map(part).collect::<Vec<_>>(),
     })

@@ -81,10 +81,12 @@ const fit = (values, log) => {
 const steps = (s, view, split) => {
   const out = [];
   // A logarithmic axis has no 0: samples of 0 ns count from the first above it on.
-  const skip = s.bins.length > 1 && s.bins[0][0] === 0 && view !== 'head', bins = skip ? s.bins.slice(1) : s.bins, zeros = skip ? s.bins[0][2] : 0;
+  const skip = s.bins.length > 1 && s.bins[0][1] <= 1 && view !== 'head', bins = skip ? s.bins.slice(1) : s.bins, zeros = skip ? s.bins[0][2] : 0;
+  // What goes down to 0 is drawn over a factor of 10.
+  const drawn = (from, to) => view === 'head' ? from : Math.max(from, Math.floor(to / 10));
   let below = zeros, end = null;
-  if (view === 'ccdf' && bins.length) out.push([Math.max(1, bins[0][0]) / 1e3, (s.n - zeros) / s.n]);
-  if (view === 'cdf' && zeros) out.push([bins[0][0] / 1e3, zeros / s.n]);
+  if (view === 'ccdf' && bins.length) out.push([Math.max(1, drawn(...bins[0])) / 1e3, (s.n - zeros) / s.n]);
+  if (view === 'cdf' && zeros) out.push([drawn(...bins[0]) / 1e3, zeros / s.n]);
   for (const [from, to, count] of bins) {
     if (view === 'cdf') { below += count; out.push([to / 1e3, below / s.n]); }
     else if (view === 'ccdf') {
@@ -93,12 +95,18 @@ const steps = (s, view, split) => {
     } else {
       if (view === 'head' && from >= split || view === 'tail' && to <= split) continue;
       if (end !== null && end < from) out.push([end / 1e3, 0]);
-      out.push([from / 1e3, view === 'histogram' || view === 'tail' ? count : count / s.n / ((to - from) / 1e3)]);
+      out.push([drawn(from, to) / 1e3, view === 'histogram' || view === 'tail' ? count : count / s.n / ((to - from) / 1e3)]);
       end = to;
     }
   }
   if (end !== null && view !== 'cdf' && view !== 'ccdf') out.push([end / 1e3, 0]);
   return out;
+};
+// Where 99 % of the samples lie below: the head ends there.
+const headEnd = s => {
+  let below = 0;
+  const bin = s.bins.find(([, , count]) => (below += count) * 100 >= s.n * 99);
+  return bin ? bin[1] : 0;
 };
 const unpack = flat => {
   const bins = [];
@@ -152,7 +160,11 @@ class Plot {
     if (this.dist) return which === 'x' ? this.data.q + ' in ' + this.data.u : VIEWS[this.view][1].replace('µs', this.data.u);
     return this.data[which].l;
   }
-  points(s) { return this.dist ? (s.cache && s.cache.view === this.view ? s.cache.points : (s.cache = {view: this.view, points: steps(s, this.view, this.data.split)}).points) : s.p; }
+  points(s) {
+    if (!this.dist) return s.p;
+    if (s.cache?.view !== this.view || s.cache.split !== this.split) s.cache = {view: this.view, split: this.split, points: steps(s, this.view, this.split)};
+    return s.cache.points;
+  }
   controls() {
     const t = this.tools, button = (text, act, attributes) => { const b = el('button', {type: 'button', ...attributes, onclick: act}, text); t.append(b); return b; };
     if (this.dist) {
@@ -249,12 +261,14 @@ class Plot {
     const w = this.width = Math.max(300, this.fixed || this.plot.clientWidth), names = this.sy === 'names' ? this.data.y.names : null;
     let left = names ? Math.min(w * 0.38, 18 + 6.6 * Math.max(1, ...names.map(n => n.length))) : 58;
     const shown = this.shown();
+    // As the crate's own `split_ns`.
+    this.split = this.dist ? Math.max(...shown.map(([s]) => headEnd(s))) : 0;
     // Series of the same row lie a little apart; a row has room for all of them.
     const lanes = (names || []).map((_, r) => shown.filter(([s]) => s.shape !== 'bars' && this.points(s).some(p => Math.round(p[1]) === r)).map(([, i]) => i));
     const row = Math.max(28, 8 * Math.max(1, ...lanes.map(l => l.length)) + 12);
     const log = {x: this.sx === 'log', y: this.sy === 'log'};
     const marks = (this.dist ? this.data.m.map(([n, ns]) => [n, ns / 1e3, 1]) : this.data.m)
-      .filter(m => this.view === 'head' ? m[1] <= this.data.split / 1e3 : this.view === 'tail' ? m[1] >= this.data.split / 1e3 : true);
+      .filter(m => this.view === 'head' ? m[1] <= this.split / 1e3 : this.view === 'tail' ? m[1] >= this.split / 1e3 : true);
     // What has to be read stands above the curves, not among them.
     const bad = ['invalid', 'imported', 'virtual'].map(v => [v, [...new Set(shown.filter(([s]) => s.v === v).map(([s]) => s.r))]]).filter(([, n]) => n.length);
     const said = bad.length, named = Math.min(6, marks.filter(m => m[2]).length), top = 10 + 15 * said + 14 * named;
@@ -519,7 +533,9 @@ class Plot {
     const valid = s => MARK[s.v] || s.v;
     if (this.dist) return [['run', 'kernel', 'part', 'validity', 'samples', 'clamped', 'from_ns', 'below_ns', 'count'], ...this.all.flatMap(s => s.bins.map(b => [s.r, s.kn || '', s.p, valid(s), s.n, s.c, ...b]))];
     const name = (axis, value) => axis.s === 'names' ? axis.names[Math.round(value)] ?? '' : value;
-    return [['series', 'validity', this.data.x.l || 'x', this.data.y.l || 'of', 'low', 'high', 'count', 'label'],
+    // A bar's ends are where it lies, no interval of a value.
+    const ends = this.bars ? ['from', 'to'] : ['low', 'high'];
+    return [['series', 'validity', this.data.x.l || 'x', this.data.y.l || 'of', ...ends, 'count', 'label'],
       ...this.all.flatMap(s => s.p.filter(p => p[1] !== null).map(p => [s.name, valid(s), name(this.data.x, p[0]), name(this.data.y, p[1]), p[2] ?? '', p[3] ?? '', p[4] ?? '', p[5] ?? '']))];
   }
   csv() { download(this.data.id + '.csv', this.rows()); }

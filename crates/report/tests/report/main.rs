@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod kinds;
 mod looks;
 mod maxima;
 mod watched;

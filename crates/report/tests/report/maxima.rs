@@ -72,7 +72,35 @@ fn the_largest_sample_is_drawn_over_the_time_in_which_it_was_taken() {
         ])]
     );
     let text = markdown::page(&document);
-    assert!(text.contains("5.0 .. 25000.0 µs"), "{text}");
+    // 40 characters of 85 ms: the gap is a gap, and what came after it stands where it was.
+    let line = format!(
+        "{}{}{}{}",
+        "▁".repeat(11),
+        "█".repeat(13),
+        " ".repeat(11),
+        "▁".repeat(5)
+    );
+    let drawn = format!(
+        "A character is 0.085 s wide: the largest value in it. A blank has none.\n\
+         run-1, thread 0 on CPU 0: 5.0 .. 25000.0 µs\n{line}\n"
+    );
+    assert!(text.contains(&drawn), "{text}");
+}
+
+#[test]
+fn lines_of_characters_have_one_time_axis() {
+    let mut item = item(1, 2);
+    item.maxima[0].stretches.truncate(60);
+    item.maxima[1].stretches.drain(..540);
+    let text = markdown::page(&document(vec![item]));
+    let drawn = |thread: &str| {
+        let (_, after) = text.split_once(thread).unwrap();
+        after.lines().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(drawn("thread 0 on CPU 0: ").chars().count(), 4, "{text}");
+    let late = drawn("thread 1 on CPU 1: ");
+    assert_eq!(late.chars().count(), 40, "{text}");
+    assert_eq!(late.trim_start().chars().count(), 4, "{text}");
 }
 
 #[test]

@@ -151,6 +151,14 @@ fn steps_are_joined_to_shares_of_all_cycles() {
     );
     assert!((first[1].1 - 100.0).abs() < 1e-9, "{first:?}");
     assert_eq!(ends(chart, 3).len(), 3);
+    // Where a bar lies is no interval.
+    let page = markdown::page(&document(vec![watched(1)]));
+    let (_, phases) = page.split_once("≤ 11.00 µs, 500 cycles").unwrap();
+    let head = page
+        .lines()
+        .find(|line| line.contains("| Series | Valid | Share of"));
+    assert!(head.unwrap().contains("| From | To |"), "{page}");
+    assert!(phases.starts_with(" | 0 | "), "{phases}");
 }
 
 /// Says the runs of a document as text, in one line.

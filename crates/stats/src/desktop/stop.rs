@@ -153,7 +153,8 @@ impl StopRule {
             Statistic::Mean => {
                 let interval = worth
                     .and_then(|worth| dependent_mean_interval(moments, &worth, target.confidence))
-                    .map(|interval| (interval.low, interval.high));
+                    // No latency is below 0.
+                    .map(|interval| (interval.low.max(0.0), interval.high));
                 (moments.mean(), interval)
             }
             Statistic::Quantile(q) => {

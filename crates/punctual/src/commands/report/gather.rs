@@ -50,10 +50,8 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
             }
         }
     }
-    // One name for several runs makes them a group beside the others.
-    let of = |what: &str| sources.iter().filter(|(_, by)| *by == what).count();
-    let several = |what: &String| (2..sources.len()).contains(&of(what));
-    let grouped = args.what.iter().any(several);
+    // Runs that were named by several arguments are groups as they were named, whatever they are called.
+    let grouped = sources.array_windows().any(|[(_, a), (_, b)]| a != b);
     let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
     material.runs = items(sources)?;
     for (run, name) in material.runs.iter_mut().zip(names).filter(|_| grouped) {

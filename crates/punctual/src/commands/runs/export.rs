@@ -131,6 +131,14 @@ fn choose(
                 .hint("`punctual watch -- COMMAND` or `punctual watch --pid PID` makes a run that has cycles"),
         );
     }
+    let latencies = matches!(data, ExportData::Histogram | ExportData::Distribution);
+    if latencies && has_only_results(run) {
+        let id = &run.record().id;
+        return Err(CliError::failed_to(format!(
+            "export run {id}: it has results, and no latencies"
+        ))
+        .hint("--data results --format csv has them"));
+    }
     if let Some(why) = no_such_data(run, format, data) {
         let id = &run.record().id;
         return Err(CliError::failed_to(format!("export run {id}: {why}"))

@@ -41,7 +41,8 @@ pub(super) fn show(run: &StoredRun, speed: u32) -> Result<(), CliError> {
     let name = name.map_or_else(String::new, |name| format!(", {name}"));
     let title = format!("replay of {} run {id}{name}", run.record().instrument);
     // The run may come from elsewhere.
-    view.title(&title.replace(char::is_control, "\u{fffd}"));
+    let title = title.replace(char::is_control, "\u{fffd}");
+    view.title(&title);
     let has_screen = matches!(view, View::Live(_));
     let begun = Instant::now();
     for event in events()? {
@@ -55,6 +56,9 @@ pub(super) fn show(run: &StoredRun, speed: u32) -> Result<(), CliError> {
         view.event(&event);
     }
     // The last picture stays until a key says so, where there are keys.
+    if has_screen {
+        view.title(&format!("Ended, q shows the figures: {title}"));
+    }
     while has_screen && io::stdin().is_terminal() && !stop.is_set() {
         std::thread::sleep(LOOK_EVERY);
     }

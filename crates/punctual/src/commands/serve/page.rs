@@ -29,7 +29,8 @@ pub(super) fn list(request: &Request, order: Order, runs: &[RunListEntry]) -> St
         "{}<form method=\"get\"><div class=\"pick tools\">{} runs. Tick runs for group A and group B, then \
          <button formaction=\"/compare\">Compare A with B</button><button formaction=\"/overlay\">Overlay</button>\
          <label><input type=\"checkbox\" name=\"invalid\" value=\"allow\"> invalid runs too</label></div>\
-         <div class=\"table\"><table class=\"runs\"><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div></form>",
+         <div class=\"table\"><table class=\"runs\"><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\
+         <p class=\"notes\">p50 and p99 stand here without their intervals; the page of a run has them.</p></form>",
         filter(request),
         runs.len()
     );

@@ -323,9 +323,11 @@ fn keys(state: &State) -> Line<'static> {
             Theme::heading(),
         );
     }
-    let progress = state.data().progress.as_ref();
-    // Of a build, and where QEMU measures, there is nothing to choose and no run yet.
-    let keys = match progress.is_some_and(|p| p.series.is_empty() && p.checks.is_empty()) {
+    let data = state.data();
+    let progress = data.progress.as_ref();
+    // Of a build, and where QEMU measures, there is nothing to choose and no run yet; one that has ended is kept already.
+    let is_none = progress.is_some_and(|p| p.series.is_empty() && p.checks.is_empty());
+    let keys = match is_none || data.ended.is_some() {
         true => "p pause  ? help  q or Ctrl-C ends",
         false => "p pause  t threshold  Tab thread  ? help  q or Ctrl-C ends the run and keeps it",
     };

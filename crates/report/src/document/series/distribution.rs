@@ -10,7 +10,7 @@ use super::super::named::counted;
 use super::super::parts::Ids;
 use super::super::runs::Named;
 use super::{FINE, micros_of, one, thread, whole};
-use crate::chart::{Distribution, DistributionSeries, Look, distribution};
+use crate::chart::{Distribution, Look, distribution};
 use crate::number::{quantity_of, span};
 
 /// Draws the latencies of the samples of runs.
@@ -78,8 +78,7 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
             counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
             if bins_a_decade == 100 { "2.3" } else { "5.9" },
             match runs.iter().any(|run| run.record().origin.is_some()) {
-                true =>
-                    " Samples of an imported run are drawn at the upper end of the bucket that its source put them in.",
+                true => " Wider buckets of an import's source are drawn as wide as they are.",
                 false => "",
             },
             beyond(runs),
@@ -87,7 +86,6 @@ pub(super) fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribu
         ),
         quantity,
         unit: micros_of(runs),
-        split_ns: split(&series),
         series,
         marks,
     })
@@ -144,17 +142,4 @@ fn of<'a>(run: &Named<'a>, part: &ThreadHistogram) -> Option<&'a Series> {
         .series
         .iter()
         .find(|s| s.thread == part.thread && s.context == part.context)
-}
-
-/// Where the head ends: where 99 % of the samples of every run lie below.
-pub(in crate::document) fn split(series: &[DistributionSeries]) -> u64 {
-    let quantile = |series: &DistributionSeries| {
-        let mut below = 0_u64;
-        let found = series.bins.iter().find(|bin| {
-            below += bin.count;
-            below.saturating_mul(100) >= series.count.saturating_mul(99)
-        });
-        found.map(|bin| bin.to_ns)
-    };
-    series.iter().filter_map(quantile).max().unwrap_or(1_000)
 }
