@@ -498,6 +498,7 @@ pub fn run(
         foreign_ticks: foreign.saturating_sub(foreign_before),
         duration,
         worst: worst(&found),
+        interval: found.series.iter().filter_map(|s| s.interval_ns).max(),
         cpus: setup.cpus.clone(),
     };
     let (resolution, observed_step) = checks::observe(frame.clock);
