@@ -302,9 +302,10 @@ impl Frame<'_> {
         self.origin = clock::monotonic();
     }
 
-    /// Tells the listener the kernel's numbers of the threads, and where their time zero lies.
-    pub(crate) fn begun(&mut self, threads: &[Tid], origin: Nanos) {
+    /// Tells the listener the kernel's numbers of the threads, and where their time zero lies on their clock. It is that of the run, too.
+    pub(crate) fn begun(&mut self, threads: &[Tid], clock: Clock, origin: Nanos) {
         self.crew = u32::try_from(threads.len()).ok();
+        self.origin = clock::monotonic() + origin - clock::read(clock);
         self.tell(|sink| sink.begun(threads, origin));
     }
 
@@ -497,6 +498,7 @@ pub fn run(
         foreign_ticks: foreign.saturating_sub(foreign_before),
         duration,
         worst: worst(&found),
+        interval: found.series.iter().filter_map(|s| s.interval_ns).max(),
         cpus: setup.cpus.clone(),
     };
     let (resolution, observed_step) = checks::observe(frame.clock);

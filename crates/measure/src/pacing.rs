@@ -46,7 +46,8 @@ impl Default for Pacing {
 pub enum EndWith {
     /// The last one's: each takes all its samples.
     Last,
-    /// The first one's: the others stop some milliseconds later.
+    /// The first one's that has taken its samples: the others stop some milliseconds later. One that only has no deadline left
+    /// in the run's time ends nothing: its interval is longer than theirs.
     First,
 }
 

@@ -53,8 +53,21 @@ pub(crate) struct RtLoad {
     pub(crate) duration: Nanos,
     /// Largest sample.
     pub(crate) worst: Option<Nanos>,
+    /// Longest time between deadlines of a thread, where threads have deadlines.
+    pub(crate) interval: Option<Nanos>,
     /// CPUs measured.
     pub(crate) cpus: CpuSet,
+}
+
+impl RtLoad {
+    /// Returns the largest sample, if it may be a pause of `rest`. Of a thread that keeps waking up a pause takes at most two intervals less:
+    /// the kernel may see the limit one later than it was reached, and the thread has no deadline until the next one.
+    fn stalled(&self, rest: Nanos) -> Option<Nanos> {
+        let about = Nanos::new(rest.get() / 5 * 4);
+        let seen = |interval: Nanos| (rest - interval.times(2)).max(about);
+        let least = self.interval.map_or(about, seen);
+        self.worst.filter(|worst| *worst >= least)
+    }
 }
 
 /// Judges whether throttling can have hit the run.
@@ -107,14 +120,14 @@ fn judge(load: &RtLoad, limit: Budget) -> Check {
     // Real-time threads that came and went during the run are in no sum. But a throttled CPU lets
     // nothing real-time run for the rest of the period.
     let rest = limit.rest();
-    let stalled = load.worst.filter(|worst| worst.get() >= rest.get() / 5 * 4);
+    let stalled = load.stalled(rest);
     if ours + foreign < SAFE_SHARE * budget {
         return match stalled {
             Some(worst) => Check::unknown(
                 ID,
                 format!(
-                    "{used}; but the largest sample, {worst}, is as long as a throttling pause \
-                     ({rest}), and real-time threads that ended during the run are not counted"
+                    "{used}; but the largest sample, {worst}, may contain a throttling pause \
+                     (up to {rest}), and real-time threads that ended during the run are not counted"
                 ),
             ),
             None => Check::pass(ID, used),
@@ -123,7 +136,9 @@ fn judge(load: &RtLoad, limit: Budget) -> Check {
     match stalled {
         Some(worst) => Check::fail(
             ID,
-            format!("{used}; the largest sample, {worst}, is as long as a throttling pause"),
+            format!(
+                "{used}; the largest sample, {worst}, may contain a throttling pause (up to {rest})"
+            ),
         ),
         None => Check::unknown(ID, format!("{used}: throttling cannot be excluded")),
     }
@@ -149,6 +164,7 @@ mod tests {
             foreign_ticks: 0,
             duration: Nanos::from_secs(1),
             worst: Some(Nanos::from_micros(80)),
+            interval: Some(Nanos::from_millis(1)),
             cpus: "0".parse().unwrap(),
         }
     }
@@ -174,6 +190,27 @@ mod tests {
         let mut stalled = load(20);
         stalled.worst = Some(Nanos::from_millis(53));
         assert_eq!(check(&stalled).status, CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn a_sample_that_is_shorter_than_a_pause_is_none() {
+        let of = |worst, interval: Option<u64>| {
+            check(&RtLoad {
+                worst: Some(Nanos::from_millis(worst)),
+                interval: interval.map(Nanos::from_millis),
+                ..load(20)
+            })
+        };
+        // A pause of 50 ms makes a thread that wakes up each millisecond at least 48 ms late.
+        assert!(of(45, Some(1)).passed());
+        assert!(of(47, Some(1)).passed());
+        assert_eq!(of(48, Some(1)).status, CheckStatus::Unknown);
+        assert_eq!(of(606, Some(1)).status, CheckStatus::Unknown);
+        // Where deadlines are rare, or there are none, what is about as long may be one.
+        for interval in [Some(20), Some(100), None] {
+            assert!(of(39, interval).passed());
+            assert_eq!(of(40, interval).status, CheckStatus::Unknown);
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub fn run(spec: &RunSpec, pacing: Pacing, frame: &mut Frame<'_>) -> Result<Foun
         })
         .map_err(MeasureError::Spawn)?;
     ends.tell(recorder.thread().clone());
-    frame.begun(&tids, origin);
+    frame.begun(&tids, spec.clock, origin);
     for message in messages {
         match message {
             Message::Event(event) => frame.relay(event),

@@ -111,6 +111,29 @@ fn the_first_thread_that_is_done_can_end_the_run() {
 }
 
 #[test]
+fn a_thread_without_a_deadline_left_does_not_end_the_run() {
+    let mut spec = spec();
+    // First no deadline of the other threads lies in the time, then their last one some way before its end.
+    (spec.threads, spec.samples) = (3, None);
+    spec.duration_ns = Some(Nanos::from_millis(400));
+    let pacing = Pacing {
+        tick: Duration::from_millis(5),
+        end: EndWith::First,
+        ..Pacing::default()
+    };
+    for distance in [Nanos::from_secs(18), Nanos::from_millis(130)] {
+        spec.distance_ns = distance;
+        let (outcome, ear) = run(&spec, pacing);
+        assert_eq!(outcome.found.ended, Ended::Completed);
+        let first = &outcome.found.series[0];
+        // However late it was for them.
+        let deadlines = first.count + first.overruns.unwrap_or(0);
+        assert_eq!(deadlines, 400, "{distance}");
+        assert_eq!(ear.tids, 3);
+    }
+}
+
+#[test]
 fn a_listener_can_ask_to_hear_of_every_look() {
     let pacing = Pacing {
         tell_ticks: true,

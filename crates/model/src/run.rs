@@ -129,6 +129,13 @@ impl RunRecord {
         self.tags.get("host").map(String::as_str).or(own)
     }
 
+    /// Returns the wake-ups of each thread that `irq` measured without tracing. They are not part of the total, and as good as
+    /// those that are.
+    pub fn untraced(&self) -> impl Iterator<Item = &Series> {
+        let of_thread = self.series.iter().filter(|series| series.thread.is_some());
+        of_thread.filter(|series| series.context.as_deref() == Some("untraced"))
+    }
+
     /// Whether every check passed.
     pub fn is_valid(&self) -> bool {
         self.valid && self.checks.iter().all(Check::passed)

@@ -22,7 +22,7 @@ pub(crate) fn cyclictest(line: Option<&str>, threads: u32) -> Option<Options> {
     if words.is_empty() || words.iter().any(|word| word.starts_with(['\'', '"'])) {
         return None;
     }
-    let options = command::parse(&words, threads).ok();
+    let options = command::parse(&words, |_| threads).ok();
     options.filter(|options| options.threads == threads)
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn cyclictest(line: Option<&str>, threads: u32) -> Option<Options> {
 pub(crate) fn nsecs(line: Option<&str>) -> Option<bool> {
     let words = words(line?, "cyclictest");
     let words: Vec<String> = words.into_iter().map(ToOwned::to_owned).collect();
-    Some(command::parse(&words, 1).ok()?.nsecs)
+    Some(command::parse(&words, |_| 1).ok()?.nsecs)
 }
 
 /// Returns the words behind the name of `program`; none where the line is another's.

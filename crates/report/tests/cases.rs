@@ -281,6 +281,7 @@ fn a_case_of_a_comparison_says_its_verdict_and_no_other() {
         RunInput {
             record,
             histogram: None,
+            required: None,
             blocks: None,
             started_s: None,
         }

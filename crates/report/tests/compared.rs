@@ -32,6 +32,7 @@ fn group(name: &str, ns: f64, cost: f64) -> GroupInput {
         RunInput {
             record,
             histogram: None,
+            required: None,
             blocks: None,
             started_s: Some(f64::from(block)),
         }

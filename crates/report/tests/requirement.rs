@@ -10,7 +10,7 @@ mod common;
 use std::iter::repeat_n;
 use std::slice::from_ref;
 
-use punctual_model::{Misses, Nanos, RequirementBasis, RequirementResult, RunRecord};
+use punctual_model::{Misses, Nanos, RequirementBasis, RequirementResult, RunRecord, Series};
 use punctual_report::document::{Document, Material, RunItem};
 use punctual_report::text::{self, Detail};
 use punctual_stats::requirement::Requirement;
@@ -81,6 +81,25 @@ fn a_pass_names_what_it_is_about_and_what_it_assumes() {
             "They count as 500 independent trials, if no burst of misses lasts longer than 100 ms \
              (--burst).",
             "Another boot or other conditions may differ.",
+        ],
+    );
+}
+
+#[test]
+fn the_answer_names_the_largest_wake_up_whether_it_was_traced_or_not() {
+    let mut clean = run(0, None);
+    clean.series.push(Series {
+        context: Some("untraced".to_owned()),
+        max_ns: Some(39_539_000),
+        overruns: Some(40),
+        ..common::series(0)
+    });
+    let result = of(from_ref(&clean), "p99 <= 100us");
+    contains(
+        &said(clean, result),
+        &[
+            ", and 39539 µs while not traced.",
+            ", 40 overruns while not traced",
         ],
     );
 }

@@ -43,6 +43,7 @@ fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
         RunInput {
             record,
             histogram: None,
+            required: None,
             blocks: None,
             started_s: Some(f64::from(block)),
         }

@@ -54,6 +54,18 @@ impl StoredRun {
         Ok(of_total(self.record(), parts))
     }
 
+    /// Reads the histogram of the samples that requirements are about, as [`of_required`].
+    ///
+    /// # Errors
+    /// As [`StoredRun::histograms`].
+    pub fn required(&self) -> Result<Option<LatencyHistogram>, ReadError> {
+        let parts: Vec<ThreadHistogram> = self.histograms()?.into_iter().flatten().collect();
+        let parts = parts
+            .iter()
+            .map(|part| (part.context.as_deref(), &part.histogram));
+        Ok(of_required(self.record(), parts))
+    }
+
     /// Reads the latencies in ns of each thread, in the order in which they were measured. All of them are held in memory.
     ///
     /// # Errors
@@ -71,7 +83,7 @@ impl StoredRun {
 
 /// Merges those of a run's histograms, each with its kind, that make up the total. Of several kinds of samples the total is
 /// of one: that which it names, else that of the first series. `None` where their number differs from the total's.
-pub fn of_total<'a>(
+fn of_total<'a>(
     record: &RunRecord,
     parts: impl Iterator<Item = (Option<&'a str>, &'a LatencyHistogram)> + Clone,
 ) -> Option<LatencyHistogram> {
@@ -89,6 +101,23 @@ pub fn of_total<'a>(
         .filter(|(own, _)| own.is_some() && *own == kind)
         .map(|(_, part)| part);
     merged(&mut parts.map(|(_, part)| part)).or_else(|| merged(&mut of_kind))
+}
+
+/// Returns the samples that requirements are about: those of the total, and those that `irq` took without tracing. What is
+/// required of wake-ups is required of both halves. `None` where one of them is missing.
+pub fn of_required<'a>(
+    record: &RunRecord,
+    parts: impl Iterator<Item = (Option<&'a str>, &'a LatencyHistogram)> + Clone,
+) -> Option<LatencyHistogram> {
+    let mut all = of_total(record, parts.clone())?;
+    let untraced: u64 = record.untraced().map(|series| series.count).sum();
+    if untraced > 0 {
+        // Of several threads there is one of each, and one of all together.
+        let mut parts = parts.filter(|(kind, _)| *kind == Some("untraced"));
+        let (_, half) = parts.find(|(_, half)| half.count() == untraced)?;
+        all.merge(half);
+    }
+    Some(all)
 }
 
 /// Takes the tags of a log apart, which are thread and kind: `0`, `0/handler`, `all/handler`. What has none is numbered by

@@ -39,7 +39,7 @@ pub use error::{ReadError, StoreError};
 pub use find::{Candidate, FindError};
 #[cfg(feature = "index")]
 pub use index::{Filter, Index, IndexError, RunRow};
-pub use latencies::{HISTOGRAM_LOG, of_total};
+pub use latencies::{HISTOGRAM_LOG, of_required};
 pub use list::{Listing, RunEntry};
 pub use place::RECORD_LIMIT;
 pub use punctual_sys::PathError;

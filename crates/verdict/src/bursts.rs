@@ -29,7 +29,9 @@ pub struct SeenOf {
 /// the file of an imported run does not say of some of its samples whether they are.
 pub(crate) fn above(run: &RunRecord, histogram: &LatencyHistogram, limit: Nanos) -> Option<u64> {
     let limit = limit.get();
-    let largest = run.total.max_ns.or_else(|| histogram.max());
+    let half = run.untraced().filter_map(|series| series.max_ns).max();
+    let half = half.filter(|_| histogram.count() > run.total.count);
+    let largest = run.total.max_ns.max(half).or_else(|| histogram.max());
     let Some(largest) = largest.filter(|max| *max > limit) else {
         return Some(0);
     };
@@ -80,7 +82,8 @@ pub fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples: u64) 
         "samples assumed to be 1 ms apart, the default of cyclictest and rtla; the file does not say"
             .to_owned()
     });
-    let worth = of_misses(run, deadline.filter(|_| above > 0)).chain(of_tail(&run.total));
+    let tails = run.untraced().chain([&run.total]).filter_map(of_tail);
+    let worth = of_misses(run, deadline.filter(|_| above > 0)).chain(tails);
     SeenOf {
         seen: Seen {
             samples,

@@ -47,8 +47,10 @@ pub(crate) use metric::{expand as expanded, missing};
 pub struct RunInput {
     /// Its record.
     pub record: RunRecord,
-    /// All its samples, where a figure or a requirement needs them.
+    /// All its samples, where a figure needs them.
     pub histogram: Option<LatencyHistogram>,
+    /// All samples that a requirement is about, where one needs them.
+    pub required: Option<LatencyHistogram>,
     /// Its samples in the blocks in which they were measured, where an interval is to be drawn from
     /// them.
     pub blocks: Option<SampleBlocks>,
@@ -215,7 +217,7 @@ pub fn compare(
                 group
                     .runs
                     .iter()
-                    .map(|run| (&run.record, run.histogram.as_ref())),
+                    .map(|run| (&run.record, run.required.as_ref())),
             ),
         })
     });

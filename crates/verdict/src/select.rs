@@ -312,9 +312,12 @@ pub fn group(
             let mut counted = record.total.misses.iter();
             counted.all(|misses| misses.deadline_ns.get() != requirement.limit_ns)
         };
-        let needed = of_metric || chosen.requirements.iter().any(uncounted);
-        let histogram = match needed {
+        let histogram = match of_metric {
             true => source.histogram()?,
+            false => None,
+        };
+        let required = match chosen.requirements.iter().any(uncounted) {
+            true => source.required()?,
             false => None,
         };
         let blocks = match chosen.in_blocks {
@@ -337,6 +340,7 @@ pub fn group(
             started_s: record.started.as_deref().and_then(seconds),
             record,
             histogram,
+            required,
             blocks,
         });
     }

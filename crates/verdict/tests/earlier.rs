@@ -34,6 +34,7 @@ fn run(number: u32, p99_us: f64) -> RunInput {
     RunInput {
         record,
         histogram: None,
+        required: None,
         blocks: None,
         started_s: Some(f64::from(number) * 86_400.0),
     }

@@ -25,6 +25,7 @@ fn run(cell: usize, block: u32, quantiles: &[&str]) -> RunInput {
     RunInput {
         record,
         histogram: None,
+        required: None,
         blocks: None,
         started_s: None,
     }

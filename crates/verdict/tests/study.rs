@@ -24,6 +24,7 @@ fn cell(name: &str, means: &[f64]) -> GroupInput {
         RunInput {
             record,
             histogram: None,
+            required: None,
             started_s: None,
             blocks: None,
         }

@@ -53,6 +53,7 @@ fn groups(blocks: u64) -> Vec<GroupInput> {
             groups[at].runs.push(RunInput {
                 record,
                 histogram: None,
+                required: None,
                 blocks: None,
                 started_s: None,
             });

@@ -92,7 +92,7 @@ pub(super) fn run(
         if !one_block(
             frame,
             working,
-            &blocks,
+            (&blocks, interval),
             traced,
             &mut sleepers,
             &mut tracer,
@@ -186,7 +186,7 @@ fn assemble(interval: Nanos, setup: &Setup) -> Result<(Crew<Slept>, Sleepers), M
 fn one_block(
     frame: &mut Frame<'_>,
     working: impl Fn() -> bool,
-    blocks: &Blocks,
+    (blocks, interval): (&Blocks, Nanos),
     traced: bool,
     sleepers: &mut Sleepers,
     tracer: &mut Tracer,
@@ -213,9 +213,8 @@ fn one_block(
     let windows: Vec<Vec<(Woken, u32)>> = samples
         .iter()
         .map(|samples| {
-            let of_block = of_block(samples, origin, [from, end]);
-            judge.settled((samples.len() - of_block.len()) as u64);
-            of_block
+            judge.settled(outside(samples, origin, [from, end]));
+            of_block(samples, origin, interval, [from, end])
         })
         .collect();
     if traced {
@@ -227,11 +226,31 @@ fn one_block(
     Ok(whole)
 }
 
-/// Returns the samples whose deadlines lie in a block: each of a run is in one block, however late it was, or between two of them.
-fn of_block(samples: &[Sample], origin: u64, [from, end]: [Nanos; 2]) -> Vec<(Woken, u32)> {
+/// Returns the samples whose deadlines lie in a block: each of a run is in one block, however late it was, or between two of them. Who
+/// is late for a deadline before the block and for some in it too is late for the first of these, as after a warm-up.
+fn of_block(
+    samples: &[Sample],
+    origin: u64,
+    interval: Nanos,
+    [from, end]: [Nanos; 2],
+) -> Vec<(Woken, u32)> {
+    let interval = interval.get().max(1);
+    let in_block = |sample: &Sample| {
+        let mut own = woken(sample, origin);
+        let before = from.get().saturating_sub(own.deadline);
+        let passed = u32::try_from(before.div_ceil(interval)).unwrap_or(u32::MAX);
+        let skipped = sample.skipped.checked_sub(passed)?;
+        own.deadline += u64::from(passed) * interval;
+        (own.deadline < end.get()).then_some((own, skipped))
+    };
+    samples.iter().filter_map(in_block).collect()
+}
+
+/// Counts the samples whose deadlines lie outside of a block.
+fn outside(samples: &[Sample], origin: u64, [from, end]: [Nanos; 2]) -> u64 {
     let block = from.get()..end.get();
-    let all = samples.iter().map(|s| (woken(s, origin), s.skipped));
-    all.filter(|(s, _)| block.contains(&s.deadline)).collect()
+    let deadlines = samples.iter().map(|s| woken(s, origin).deadline);
+    deadlines.filter(|due| !block.contains(due)).count() as u64
 }
 
 /// Whether a thread has come to deadlines beyond the end of a block.
@@ -328,29 +347,62 @@ impl Tracer {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_wake_up_that_is_late_over_the_end_of_a_block_is_counted_once() {
-        const ORIGIN: u64 = 5_000;
-        // Deadlines at each 100 ns; the one at 900 is 350 late and misses three more.
-        let sample = |deadline: u64, latency: u64, skipped| Sample {
+    const ORIGIN: u64 = 5_000;
+    const INTERVAL: Nanos = Nanos::new(100);
+
+    const fn at(n: u64) -> u64 {
+        ORIGIN + n
+    }
+
+    const fn sample(deadline: u64, latency: u64, skipped: u32) -> Sample {
+        Sample {
             t_ns: deadline + latency - ORIGIN,
             latency_ns: latency,
             cpu: 0,
             skipped,
-        };
-        let at = |n: u64| ORIGIN + n;
+        }
+    }
+
+    #[test]
+    fn a_wake_up_that_is_late_over_the_end_of_a_block_is_counted_once() {
+        // Deadlines at each 100 ns; the one at 900 is 350 late and misses three more.
         let before: Vec<_> = (1..9).map(|n| sample(at(100 * n), 10, 0)).collect();
         let late = sample(at(900), 350, 3);
         let after: Vec<_> = (13..22).map(|n| sample(at(100 * n), 10, 0)).collect();
         let all = [&before[..], &[late], &after[..]].concat();
-        let edges = [at(50), at(1_000), at(2_050)].map(Nanos::new);
+        // The second block begins when whoever was late has been waited for.
+        let edges = [at(50), at(1_000), at(1_260), at(2_050)].map(Nanos::new);
         assert!(!is_beyond(&all[..9], ORIGIN, edges[1]));
         assert!(is_beyond(&all[..10], ORIGIN, edges[1]));
-        let first = of_block(&all, ORIGIN, [edges[0], edges[1]]);
-        let second = of_block(&all, ORIGIN, [edges[1], edges[2]]);
+        let first = of_block(&all, ORIGIN, INTERVAL, [edges[0], edges[1]]);
+        let second = of_block(&all[9..], ORIGIN, INTERVAL, [edges[2], edges[3]]);
         assert_eq!((first.len(), second.len()), (9, 8));
         let overruns = |block: &[(Woken, u32)]| block.iter().map(|(_, n)| n).sum::<u32>();
         assert_eq!((overruns(&first), overruns(&second)), (3, 0));
         assert_eq!(first[8].0.woke - first[8].0.deadline, 350);
+    }
+
+    #[test]
+    fn a_wake_up_that_is_late_over_the_beginning_of_a_block_is_late_for_its_first_deadline() {
+        // Between two blocks the wake-up due at 900 is late by 450: until 1350, and for the deadlines at 1000 to 1300.
+        let all = [
+            sample(at(800), 10, 0),
+            sample(at(900), 450, 4),
+            sample(at(1_400), 10, 0),
+            sample(at(1_500), 10, 0),
+        ];
+        let edges = [at(1_050), at(1_450)].map(Nanos::new);
+        let block = of_block(&all, ORIGIN, INTERVAL, edges);
+        let late = Woken {
+            deadline: at(1_100),
+            woke: at(1_350),
+            cpu: 0,
+        };
+        assert_eq!(block[0], (late, 2));
+        assert_eq!(block.len(), 2);
+        assert_eq!(outside(&all, ORIGIN, edges), 3);
+        // Who wakes up in the block, but in time for all of its deadlines, is not late in it.
+        let edges = [at(1_310), at(1_450)].map(Nanos::new);
+        assert_eq!(of_block(&all, ORIGIN, INTERVAL, edges).len(), 1);
     }
 }

@@ -361,7 +361,14 @@ mod tests {
             for task in tasks {
                 let (stop, tally) = (&stop, &tally);
                 scope.spawn(move || {
-                    task(&mut Shift::begin(stop, tally, "100%".parse().unwrap())).unwrap();
+                    let begun = Instant::now();
+                    task(&mut Shift::begin(
+                        stop,
+                        tally,
+                        "100%".parse().unwrap(),
+                        begun,
+                    ))
+                    .unwrap();
                 });
             }
             std::thread::sleep(span);

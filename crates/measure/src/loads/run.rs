@@ -158,7 +158,7 @@ impl LoadRun {
             let closed = gate.write();
             for (place, (load, crew)) in crews {
                 for (number, task) in crew.into_iter().enumerate() {
-                    let thread = run.spawn(place, load, task).map_err(|err| {
+                    let thread = run.spawn(place, load, task, begun).map_err(|err| {
                         let what = format!("thread {number} cannot be started: {err}");
                         of(load, &io::Error::new(err.kind(), what))
                     })?;
@@ -187,7 +187,13 @@ impl LoadRun {
         }
     }
 
-    fn spawn(&self, place: usize, load: &LoadSpec, task: Task) -> io::Result<LoadThread> {
+    fn spawn(
+        &self,
+        place: usize,
+        load: &LoadSpec,
+        task: Task,
+        turns: Instant,
+    ) -> io::Result<LoadThread> {
         let tally = Arc::<Tally>::default();
         let (stop, counted) = (Arc::clone(&self.stop), Arc::clone(&tally));
         let (gate, end) = (Arc::clone(&self.gate), self.end.clone());
@@ -199,7 +205,12 @@ impl LoadRun {
                 drop(begin);
                 let ended = enter(&settings).and_then(|()| {
                     drop(gate.read());
-                    task(&mut Shift::begin(&stop, &counted, settings.intensity))
+                    task(&mut Shift::begin(
+                        &stop,
+                        &counted,
+                        settings.intensity,
+                        turns,
+                    ))
                 });
                 let why = match ended {
                     Err(why) => why,
@@ -463,7 +474,7 @@ mod tests {
         run.wait_for_all(&stop).unwrap();
         let task = crate::loads::compute::memory(1 << 62, 1);
         let spec = run.loads[0].load.clone();
-        let thread = run.spawn(0, &spec, task).unwrap();
+        let thread = run.spawn(0, &spec, task, Instant::now()).unwrap();
         run.threads.push(thread);
         let err = run.wait_for_all(&stop).unwrap_err();
         let told = err.to_string();
@@ -475,7 +486,9 @@ mod tests {
     fn a_thread_that_ends_without_work_is_told() {
         let mut run = start(&["cpu:1"], 1).unwrap();
         let spec = run.loads[0].load.clone();
-        let thread = run.spawn(0, &spec, Box::new(|_| Ok(()))).unwrap();
+        let thread = run
+            .spawn(0, &spec, Box::new(|_| Ok(())), Instant::now())
+            .unwrap();
         run.threads.push(thread);
         let err = run.wait_for_all(&AtomicBool::new(false)).unwrap_err();
         assert_eq!(err.to_string(), "cpu:1: a thread ended unexpectedly");
@@ -490,7 +503,7 @@ mod tests {
                 shift.did(1);
                 Err(io::Error::other("the disk is full"))
             });
-            let thread = run.spawn(1, &spec, task).unwrap();
+            let thread = run.spawn(1, &spec, task, Instant::now()).unwrap();
             run.threads.push(thread);
         }
         let (mut deaths, mut work) = (Vec::new(), 0);

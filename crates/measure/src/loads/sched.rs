@@ -77,13 +77,14 @@ fn prepare(groups: u32) -> io::Result<Vec<Task>> {
     Ok(tasks)
 }
 
-fn send(shift: &mut Shift<'_>, to: &[UnixStream]) -> io::Result<()> {
+fn send(shift: &Shift<'_>, to: &[UnixStream]) -> io::Result<()> {
     while !shift.is_over() {
         for mut socket in to {
+            shift.hold();
             socket.write_all(&[1; MESSAGE])?;
+            // The receivers count the messages.
+            shift.count(0);
         }
-        // The receivers count the messages.
-        shift.did(0);
     }
     Ok(())
 }
@@ -92,6 +93,7 @@ fn send(shift: &mut Shift<'_>, to: &[UnixStream]) -> io::Result<()> {
 fn receive(shift: &Shift<'_>, mut from: &UnixStream) -> io::Result<()> {
     let mut message = [0; MESSAGE];
     loop {
+        shift.hold();
         match from.read_exact(&mut message) {
             Ok(()) => shift.count(1),
             Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
@@ -104,35 +106,64 @@ fn receive(shift: &Shift<'_>, mut from: &UnixStream) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::loads::shift::Tally;
+    use punctual_model::Nanos;
+    use punctual_sys::thread;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
-    #[test]
-    fn every_message_that_was_sent_is_received_before_the_end() {
-        let stop = AtomicBool::new(false);
+    /// Lets a group work with this intensity until `over` its tallies, and returns the CPU time of all threads.
+    fn group(tallies: &[Tally], intensity: &str, over: impl Fn() -> bool) -> Nanos {
+        let (stop, begun) = (AtomicBool::new(false), Instant::now());
         let tasks = prepare(1).unwrap();
-        let tallies: Vec<Tally> = tasks.iter().map(|_| Tally::default()).collect();
         std::thread::scope(|scope| {
-            for (task, tally) in tasks.into_iter().zip(&tallies) {
+            let threads = tasks.into_iter().zip(tallies).map(|(task, tally)| {
                 let stop = &stop;
                 scope.spawn(move || {
-                    let mut shift = Shift::begin(stop, tally, "50%".parse().unwrap());
+                    let before = thread::usage();
+                    let mut shift = Shift::begin(stop, tally, intensity.parse().unwrap(), begun);
                     task(&mut shift).unwrap();
-                });
-            }
-            let (_, senders) = tallies.split_at(GROUP as usize);
-            let begun = |tally: &Tally| tally.steps.load(Ordering::Relaxed) > 0;
-            let ended = std::time::Instant::now() + Duration::from_secs(1_800);
-            while !senders.iter().any(begun) && std::time::Instant::now() < ended {
+                    thread::usage().since(&before).cpu_time
+                })
+            });
+            let threads: Vec<_> = threads.collect();
+            while !over() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             stop.store(true, Ordering::Relaxed);
+            let spent = threads.into_iter().map(|thread| thread.join().unwrap());
+            spent.fold(Nanos::ZERO, |sum, of| sum + of)
+        })
+    }
+
+    fn tallies() -> Vec<Tally> {
+        (0..2 * GROUP).map(|_| Tally::default()).collect()
+    }
+
+    #[test]
+    fn every_message_that_was_sent_is_received_before_the_end() {
+        let tallies = tallies();
+        let (receivers, senders) = tallies.split_at(GROUP as usize);
+        let begun = |tally: &Tally| tally.steps.load(Ordering::Relaxed) > 0;
+        let ended = Instant::now() + Duration::from_secs(1_800);
+        group(&tallies, "50%", || {
+            senders.iter().any(begun) || Instant::now() > ended
         });
         let sum = |part: &[Tally], of: fn(&Tally) -> u64| part.iter().map(of).sum::<u64>();
-        let (receivers, senders) = tallies.split_at(GROUP as usize);
-        let rounds = sum(senders, |t| t.steps.load(Ordering::Relaxed));
-        let messages = sum(receivers, |t| t.work.load(Ordering::Relaxed));
-        assert!(rounds > 0);
-        assert_eq!(messages, rounds * u64::from(GROUP));
+        let sent = sum(senders, |t| t.steps.load(Ordering::Relaxed));
+        let received = sum(receivers, |t| t.work.load(Ordering::Relaxed));
+        assert!(sent > 0);
+        assert_eq!(received, sent);
+    }
+
+    #[test]
+    fn a_group_of_a_tenth_leaves_the_cpus_alone_for_most_of_the_time() {
+        let begun = Instant::now();
+        // However busy the machine is, which can only make it less.
+        let spent = group(&tallies(), "10%", || {
+            begun.elapsed() > Duration::from_secs(1)
+        });
+        let cpus = punctual_sys::sched::affinity().unwrap().len() as u32;
+        let all = begun.elapsed() * cpus.min(2 * GROUP);
+        assert!(Duration::from(spent) < all / 4, "{spent} of {all:?}");
     }
 }

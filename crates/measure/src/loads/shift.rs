@@ -36,17 +36,33 @@ pub(super) struct Shift<'a> {
     stop: &'a AtomicBool,
     tally: &'a Tally,
     intensity: Intensity,
+    /// When the turns of its load began. All threads of a load work and rest at the same times: of threads that each rest at their
+    /// own some are always at work, and leave no CPU idle however long each of them rests.
+    begun: Instant,
+    /// When its turn began, as time since then.
+    turn: Duration,
     /// Since when it has worked without rest, where it rests at all.
     busy_since: Instant,
+    /// What it has worked longer than it may.
+    owed: Duration,
 }
 
 impl<'a> Shift<'a> {
-    pub(super) fn begin(stop: &'a AtomicBool, tally: &'a Tally, intensity: Intensity) -> Self {
+    /// Begins the shift of a thread of a load whose turns began at `begun`.
+    pub(super) fn begin(
+        stop: &'a AtomicBool,
+        tally: &'a Tally,
+        intensity: Intensity,
+        begun: Instant,
+    ) -> Self {
         Self {
             stop,
             tally,
             intensity,
+            begun,
+            turn: turn_at(begun.elapsed()),
             busy_since: Instant::now(),
+            owed: Duration::ZERO,
         }
     }
 
@@ -79,15 +95,41 @@ impl<'a> Shift<'a> {
         self.tally.unit.get_or_init(|| unit.to_owned());
     }
 
-    /// Sleeps so long that the time since the last rest was the wanted share of the whole.
+    /// Sleeps until a turn of which the time that it worked up to now is the wanted share.
     fn rest(&mut self) {
-        let busy = self.busy_since.elapsed();
-        let percent = self.intensity.percent();
-        if busy < PERIOD * percent / 100 {
+        let busy = self.busy_since.elapsed() + self.owed;
+        let work = self.work();
+        if busy < work {
             return;
         }
-        self.pause(busy * (100 - percent) / percent);
+        // A step may take longer than a turn's work: that takes it from the next ones.
+        let turns = u32::try_from(busy.as_nanos() / work.as_nanos()).unwrap_or(u32::MAX);
+        self.owed = busy - work * turns;
+        self.turn += PERIOD * turns;
+        self.pause(self.turn.saturating_sub(self.begun.elapsed()));
         self.busy_since = Instant::now();
+        // What it could not do in turns that are over is not made up for.
+        let now = self.begun.elapsed();
+        if now >= self.turn + PERIOD {
+            self.turn = turn_at(now);
+        }
+    }
+
+    /// Waits while its load rests. For threads that wait for each other, and so do not work all the time between two rests.
+    pub(super) fn hold(&self) {
+        if self.intensity == Intensity::FULL {
+            return;
+        }
+        let now = self.begun.elapsed();
+        let into = now - turn_at(now);
+        if into >= self.work() {
+            self.pause(PERIOD - into);
+        }
+    }
+
+    /// How long it works in a turn.
+    fn work(&self) -> Duration {
+        PERIOD * self.intensity.percent() / 100
     }
 
     /// Sleeps for `span`, or until the shift is over.
@@ -102,6 +144,12 @@ impl<'a> Shift<'a> {
     }
 }
 
+/// Returns when the turn began in which it is `now`, both since the load's turns began.
+fn turn_at(now: Duration) -> Duration {
+    let turns = now.as_nanos() / PERIOD.as_nanos();
+    PERIOD * u32::try_from(turns).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +157,7 @@ mod tests {
     /// Works in steps of a millisecond, and returns how many there were in `span`.
     fn steps(intensity: &str, span: Duration) -> u64 {
         let (stop, tally) = (AtomicBool::new(false), Tally::default());
-        let mut shift = Shift::begin(&stop, &tally, intensity.parse().unwrap());
+        let mut shift = Shift::begin(&stop, &tally, intensity.parse().unwrap(), Instant::now());
         let end = Instant::now() + span;
         while Instant::now() < end {
             let begun = Instant::now();
@@ -146,9 +194,29 @@ mod tests {
     }
 
     #[test]
+    fn threads_of_a_load_rest_at_the_same_times() {
+        let (stop, tally) = (AtomicBool::new(false), Tally::default());
+        let (begun, quarter) = (Instant::now(), "25%".parse().unwrap());
+        let mut turns = Vec::new();
+        for late in [0, 7, 33] {
+            std::thread::sleep(Duration::from_millis(late));
+            let mut shift = Shift::begin(&stop, &tally, quarter, begun);
+            // A step of more than two turns, whose work is that of two.
+            shift.busy_since = Instant::now() - PERIOD * 3 / 5;
+            let before = shift.turn;
+            shift.did(1);
+            turns.push(shift.turn);
+            assert!(shift.turn >= before + PERIOD * 2);
+            assert!(begun.elapsed() >= shift.turn, "it has rested until then");
+        }
+        let beside = |turn: &Duration| turn.as_nanos() % PERIOD.as_nanos();
+        assert_eq!(turns.iter().map(beside).sum::<u128>(), 0);
+    }
+
+    #[test]
     fn a_rest_ends_with_the_shift() {
         let (stop, tally) = (AtomicBool::new(true), Tally::default());
-        let shift = Shift::begin(&stop, &tally, Intensity::FULL);
+        let shift = Shift::begin(&stop, &tally, Intensity::FULL, Instant::now());
         let begun = Instant::now();
         shift.pause(Duration::from_secs(3_600));
         assert!(begun.elapsed() < Duration::from_secs(1_800));

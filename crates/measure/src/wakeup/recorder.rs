@@ -100,7 +100,7 @@ impl Recorder {
                 } else if self.is_precise() {
                     ended = Ended::Precision;
                     ending = true;
-                } else if finished > 0 && self.pacing.end == EndWith::First {
+                } else if self.pacing.end == EndWith::First && finished > self.out_of_time(now) {
                     ending = now >= *last_call.get_or_insert(now + LAST_CALL);
                 }
             }
@@ -124,6 +124,16 @@ impl Recorder {
 
     fn elapsed(&self) -> Nanos {
         clock::read(self.spec.clock) - self.origin
+    }
+
+    /// Counts the threads that may be done because no deadline is left in the run's time.
+    fn out_of_time(&self, now: Nanos) -> usize {
+        let Some(duration) = self.spec.duration_ns else {
+            return 0;
+        };
+        let end = self.spec.warm_up_ns + duration;
+        let last = |f: &&Follower| now + f.stream.interval() >= end;
+        self.followers.iter().filter(last).count()
     }
 
     /// Empties the rings, one after the other: each holds seconds, and this takes milliseconds.

@@ -30,6 +30,8 @@ pub struct Beside {
     switches: Vec<File>,
     /// Says where the run begins and ends.
     tell: Sender<Told>,
+    /// When watching began, from which the watcher counts.
+    began: Nanos,
     watcher: JoinHandle<Result<Explained, MeasureError>>,
 }
 
@@ -85,7 +87,8 @@ impl Beside {
             // Both instances have it, and share what all buffers may take.
             buffer_kib: Some(buffer_kib(2 * BUFFER_KIB, &trace::cpus(sys)?) / 2),
         };
-        let keep = (Keep::default(), clock::monotonic().get());
+        let began = clock::monotonic();
+        let keep = (Keep::default(), began.get());
         let begins_later = matches!(watch.target, Target::Timerlat(_));
         let (mut watcher, source) = Watcher::begin(sys, watch, keep, None)?;
         if begins_later {
@@ -98,6 +101,7 @@ impl Beside {
         Ok(Self {
             switches,
             tell,
+            began,
             watcher: thread.spawn(work).map_err(MeasureError::Spawn)?,
         })
     }
@@ -127,11 +131,19 @@ impl Beside {
         // If it failed, joining it returns the error.
         drop(self.tell.send(Told::Over(hit)));
         let explained = self.watcher.join();
-        let explained = explained.map_err(|_| MeasureError::Defect { thread: 0 })??;
+        let mut explained = explained.map_err(|_| MeasureError::Defect { thread: 0 })??;
+        count_from(origin, self.began, &mut explained.watched);
         found.checks.extend(explained.checks);
         found.watched = Some(Box::new(explained.watched));
         found.findings.extend(explained.findings);
         Ok(())
+    }
+}
+
+/// Has the cycles of `watched`, whose times are since `began`, count from `origin` as the samples do.
+fn count_from(origin: Nanos, began: Nanos, watched: &mut Watched) {
+    for cycle in watched.threads.iter_mut().flat_map(|of| &mut of.worst) {
+        cycle.release_ns = (began + Nanos::new(cycle.release_ns) - origin).get();
     }
 }
 
@@ -164,4 +176,30 @@ fn attend(
         checks,
         findings,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_model::watch::{WatchedThread, WorstCycle};
+
+    #[test]
+    fn releases_count_from_where_the_samples_do() {
+        let cycle = WorstCycle {
+            release_ns: 2_869_000_000,
+            ..WorstCycle::default()
+        };
+        let mut watched = Watched {
+            threads: vec![WatchedThread {
+                worst: vec![cycle],
+                ..WatchedThread::default()
+            }],
+            ..Watched::default()
+        };
+        // Loads, tracing and threads were made ready for a second before the first deadline was set.
+        let began = Nanos::from_secs(50);
+        let origin = began + Nanos::from_millis(1_170);
+        count_from(origin, began, &mut watched);
+        assert_eq!(watched.threads[0].worst[0].release_ns, 1_699_000_000);
+    }
 }

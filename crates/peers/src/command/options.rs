@@ -353,6 +353,8 @@ struct Draft {
     odd_priority: Option<String>,
     /// Whether the time that was asked for is below 0.
     over: bool,
+    /// Whether there is a thread for each CPU that is used.
+    a_thread_each: bool,
 }
 
 /// Returns the number of an option that may have it glued, apart, or not at all.
@@ -363,13 +365,13 @@ fn apart_or(given: &Given<Key>, glued: i64) -> i64 {
     }
 }
 
-/// Understands a command line, without the program's name, on a machine where `cpus` CPUs may be
-/// used.
+/// Understands a command line, without the program's name, on a machine where `cpus` says how many CPUs a list has, or
+/// else may be used.
 ///
 /// # Errors
 ///
 /// [`Refused`]: help is wanted, an option is unknown, or a value cannot be.
-pub fn parse(args: &[String], cpus: u32) -> Result<Options, Refused> {
+pub fn parse(args: &[String], cpus: impl Fn(Option<&str>) -> u32) -> Result<Options, Refused> {
     let strict = args.iter().any(|arg| arg == "--strict-exit");
     let (given, whole) = getopt::scan(KNOWN, args);
     let mut draft = Draft::default();
@@ -377,17 +379,20 @@ pub fn parse(args: &[String], cpus: u32) -> Result<Options, Refused> {
         if option.key == Key::Help {
             return Err(Refused::Help);
         }
-        draft.take(option, cpus);
+        draft.take(option, || cpus(None));
         if let Some(fault) = draft.at_once.take() {
             return Err(Refused::Bad(vec![fault]));
         }
     }
     whole.map_err(|err| Refused::Unknown(err.to_string(), strict))?;
+    if let (true, Affinity::Listed(list)) = (draft.a_thread_each, &draft.options.affinity) {
+        draft.options.threads = cpus(Some(list));
+    }
     draft.finish()
 }
 
 impl Draft {
-    fn take(&mut self, given: &Given<Key>, cpus: u32) {
+    fn take(&mut self, given: &Given<Key>, cpus: impl Fn() -> u32) {
         let text = given.value.as_deref().unwrap_or_default();
         let number = number::leading(text);
         let o = &mut self.options;
@@ -471,8 +476,10 @@ impl Draft {
             Key::Smi => o.smi = true,
             Key::Smp => {
                 o.smp = true;
-                o.threads = cpus;
-                o.affinity = Affinity::Every;
+                o.threads = cpus();
+                if std::mem::replace(&mut o.affinity, Affinity::Every) != Affinity::Unbound {
+                    self.remark("-a ignored due to smp mode");
+                }
             }
             Key::Spike => o.spike = u64::try_from(number).unwrap_or(0),
             Key::SpikeNodes => o.spike_nodes = usize::try_from(number).unwrap_or(0).min(1 << 24),
@@ -504,7 +511,7 @@ impl Draft {
         };
     }
 
-    fn threads(&mut self, given: &Given<Key>, cpus: u32) {
+    fn threads(&mut self, given: &Given<Key>, cpus: impl Fn() -> u32) {
         if self.options.smp {
             self.remark("-t ignored due to smp mode");
             return;
@@ -516,8 +523,13 @@ impl Draft {
             },
             None => match given.next.as_deref().map_or(0, number::leading) {
                 n @ 1.. => n,
-                _ => cpus.into(),
+                _ => 0,
             },
+        };
+        self.a_thread_each = wanted == 0;
+        let wanted = match wanted {
+            0 => cpus().into(),
+            n => n,
         };
         match u32::try_from(wanted) {
             Ok(n) if n <= THREAD_LIMIT => self.options.threads = n,

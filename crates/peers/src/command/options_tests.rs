@@ -7,7 +7,8 @@ const CPUS: u32 = 4;
 
 fn parsed(line: &[&str]) -> Result<Options, Refused> {
     let args: Vec<String> = line.iter().map(ToString::to_string).collect();
-    parse(&args, CPUS)
+    let listed = |list: &str| u32::try_from(list.split(',').count()).unwrap();
+    parse(&args, |list| list.map_or(CPUS, listed))
 }
 
 fn words(line: &str) -> Options {
@@ -40,6 +41,14 @@ fn lines_mean_what_they_mean_to_the_original() {
         ("-p80 -t5 -n -m -l 100", "Fifo:80 t5 a- i1000 d500 l100 h0"),
         ("-t -p 1", "Fifo:1 t4 a- i1000 d500 l0 h0"),
         ("-t 0 -p 1", "Fifo:1 t4 a- i1000 d500 l0 h0"),
+        ("-t -a 1,2,3", "Other:0 t3 a1,2,3 i1000 d500 l0 h0"),
+        (
+            "-a1,2 -t --policy=rr",
+            "RoundRobin:3 t2 a1,2 i1000 d500 l0 h0",
+        ),
+        ("-t -a", "Other:0 t4 aeach i1000 d500 l0 h0"),
+        ("-t 2 -a 1", "Other:0 t2 a1 i1000 d500 l0 h0"),
+        ("-a 1 -t -S", "Other:0 t4 aeach i1000 d500 l0 h0"),
         ("-t3 -a", "Other:0 t3 aeach i1000 d500 l0 h0"),
         ("-a -q", "Other:0 t1 aeach i1000 d500 l0 h0"),
         ("-a0-1", "Other:0 t1 a0-1 i1000 d500 l0 h0"),
@@ -125,6 +134,7 @@ fn mistakes_that_pass_are_remarked_upon() {
         ("-p 0", "defaulting realtime priority to 2"),
         ("-p 5 --policy=idle", "setting policy to SCHED_FIFO"),
         ("-S -t 3", "WARN: -t ignored due to smp mode"),
+        ("-a 0 -S", "WARN: -a ignored due to smp mode"),
         ("-S -a 0", "WARN: -a ignored due to smp mode"),
     ] {
         let said = words(line).remarks.join("\n");

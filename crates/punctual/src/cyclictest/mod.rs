@@ -53,8 +53,7 @@ pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let count = u32::try_from(cpus.allowed.len()).unwrap_or(u32::MAX);
-    let mut options = match command::parse(&args, count) {
+    let mut options = match command::parse(&args, |list| plan::count(list, &cpus)) {
         Ok(options) => options,
         Err(refused) => return refuse(refused).into(),
     };

@@ -131,10 +131,25 @@ fn free_of(pin: Pin, measured: &CpuSet, threads: u32, cpus: &Cpus) -> CpuSet {
     }
 }
 
+/// Returns the number of CPUs of a list, else of those that this process was given.
+pub(super) fn count(list: Option<&str>, cpus: &Cpus) -> u32 {
+    let given = || cpus.allowed.clone();
+    // One that cannot be read is refused later.
+    let set = list.map_or_else(given, |list| {
+        cpu_list(list, cpus).unwrap_or_else(|_| given())
+    });
+    u32::try_from(set.len()).unwrap_or(u32::MAX)
+}
+
 /// Reads a CPU list as libnuma does: `0-3,5`, `all`, `!0` for all but 0, `+0-1` for the first two of
-/// those that may be used, numbers as C has them (`0x1`, `01`); of `3-1` the first.
+/// those that may be used, numbers as C has them (`0x1`, `01`); of `3-1` the first. `!` and `+` are about the CPUs that this process
+/// was given; a plain list may also name others, as where the main thread was kept off the CPUs that are measured.
 fn cpu_list(list: &str, cpus: &Cpus) -> Result<CpuSet, String> {
     let list = list.trim();
+    let usable = match list.contains(['!', '+']) {
+        true => &cpus.allowed,
+        false => &cpus.reachable,
+    };
     let wrong = |what: &str| format!("WARN: CPUs `{list}`: {what}");
     let (inverted, rest) = match list.strip_prefix('!') {
         Some(rest) => (true, rest),
@@ -148,23 +163,22 @@ fn cpu_list(list: &str, cpus: &Cpus) -> Result<CpuSet, String> {
     let mut wanted = Vec::new();
     for part in rest.split(',') {
         if part == "all" {
-            wanted.extend(cpus.allowed.iter());
+            wanted.extend(usable.iter());
             continue;
         }
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (number(first)?, number(last)?);
-        let most = cpus.allowed.iter().last().unwrap_or(0);
+        let most = cpus.reachable.iter().last().unwrap_or(0);
         if first.max(last) > most {
             let cpu = first.max(last);
             return Err(format!(
-                "WARN: CPU {cpu} is out of range: {} may be used",
-                cpus.allowed
+                "WARN: CPU {cpu} is out of range: {usable} may be used"
             ));
         }
         wanted.extend(first..=last.max(first));
     }
     let wanted: CpuSet = wanted.into_iter().collect();
-    let nth = |n: u32| cpus.allowed.iter().nth(n as usize);
+    let nth = |n: u32| usable.iter().nth(n as usize);
     let found: CpuSet = match relative {
         true => wanted.iter().filter_map(nth).collect(),
         false => wanted.clone(),
@@ -173,18 +187,17 @@ fn cpu_list(list: &str, cpus: &Cpus) -> Result<CpuSet, String> {
         return Err(wrong("there are not that many"));
     }
     let set = match inverted {
-        true => cpus.allowed.without(&found),
+        true => usable.without(&found),
         false => found,
     };
-    let unknown = set.without(&cpus.allowed);
+    let unknown = set.without(usable);
     if set.is_empty() {
         Err(wrong("none are left"))
     } else if unknown.is_empty() {
         Ok(set)
     } else {
         Err(format!(
-            "WARN: CPU {unknown} is out of range: {} may be used",
-            cpus.allowed
+            "WARN: CPU {unknown} is out of range: {usable} may be used"
         ))
     }
 }
@@ -211,13 +224,19 @@ mod tests {
     use super::*;
 
     fn planned(line: &str) -> Result<RunSpec, String> {
+        planned_on("0-3", line)
+    }
+
+    /// The same by a process that was given some of the CPUs.
+    fn planned_on(given: &str, line: &str) -> Result<RunSpec, String> {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let cpus = Cpus {
             online: "0-3".parse().unwrap(),
-            allowed: "0-3".parse().unwrap(),
+            allowed: given.parse().unwrap(),
             reachable: "0-3".parse().unwrap(),
         };
-        spec(&punctual_peers::command::parse(&args, 4).unwrap(), &cpus)
+        let options = punctual_peers::command::parse(&args, |list| count(list, &cpus));
+        spec(&options.unwrap(), &cpus)
     }
 
     #[test]
@@ -278,6 +297,26 @@ mod tests {
                 planned(list).unwrap_err().starts_with("WARN: CPU"),
                 "{list}"
             );
+        }
+    }
+
+    #[test]
+    fn a_list_may_name_cpus_that_the_process_was_not_given() {
+        for (line, threads, cpus) in [
+            ("-a 1", 1, "1"),
+            ("-a 1-3 -t", 3, "1-3"),
+            ("-t -a all", 4, "0-3"),
+            ("-t -a !1", 1, "0"),
+            ("-t -a +0", 1, "0"),
+            ("-t -a", 1, "0"),
+            ("-S", 1, "0"),
+        ] {
+            let spec = planned_on("0", line).unwrap();
+            assert_eq!(spec.threads, threads, "{line}");
+            assert_eq!(spec.cpus.to_string(), cpus, "{line}");
+        }
+        for line in ["-a !0", "-a +1", "-a 4"] {
+            assert!(planned_on("0", line).is_err(), "{line}");
         }
     }
 

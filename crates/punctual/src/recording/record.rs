@@ -14,7 +14,7 @@ use punctual_model::{
 };
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
-use punctual_store::of_total;
+use punctual_store::of_required;
 use punctual_verdict::requirement::require;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ pub(super) fn judged(
         let kind = tag.split_once('/').map(|(_, kind)| kind);
         (kind, part)
     });
-    let histogram = of_total(record, parts);
+    let histogram = of_required(record, parts);
     let rule = |asked| require(asked, once((record, histogram.as_ref())));
     requirements.iter().map(rule).collect()
 }
@@ -106,7 +106,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use punctual_measure::frame::Found;
-    use punctual_model::{CpuCapacity, Nanos, Policy, Series, Setup};
+    use punctual_model::{CpuCapacity, Nanos, Policy, RequirementRuling, Series, Setup};
     use punctual_report::document::{Document, Material};
     use punctual_report::html;
     use punctual_report::text::{Detail, page};
@@ -214,5 +214,51 @@ mod tests {
         let (samples, _, obstacle) = results(&record, &kinds("other"));
         assert_eq!(samples, 0);
         assert!(obstacle.is_some());
+    }
+
+    #[test]
+    fn a_requirement_is_judged_by_the_wake_ups_without_tracing_too() {
+        let of = |late: u64| {
+            let mut histogram = LatencyHistogram::default();
+            (0..1_000).for_each(|_| histogram.record(20_000));
+            (0..late).for_each(|_| histogram.record(39_000_000));
+            histogram
+        };
+        let wake_ups = |context: &str, thread, late| Series {
+            context: Some(context.to_owned()),
+            thread,
+            count: 1_000 + late,
+            max_ns: Some(if late > 0 { 39_000_000 } else { 20_000 }),
+            interval_ns: Some(Nanos::from_millis(1)),
+            ..Series::default()
+        };
+        let requirement = "no sample > 20ms".parse().unwrap();
+        let ruled = |late, threads: u32| {
+            let mut record = on("3");
+            record.duration_ns = Some(Nanos::from_secs(2));
+            record.total = wake_ups("wake-up", None, 0);
+            record.total.count *= u64::from(threads);
+            let mut parts = Vec::new();
+            let mut all = LatencyHistogram::default();
+            for thread in 0..threads {
+                let late = if thread == 0 { late } else { 0 };
+                record.series.extend([
+                    wake_ups("wake-up", Some(thread), 0),
+                    wake_ups("untraced", Some(thread), late),
+                ]);
+                parts.push((format!("{thread}/wake-up"), of(0)));
+                parts.push((format!("{thread}/untraced"), of(late)));
+                all.merge(&of(late));
+            }
+            if threads > 1 {
+                record.series.push(wake_ups("untraced", None, late));
+                parts.push(("all/untraced".to_owned(), all));
+            }
+            let result = judged(std::slice::from_ref(&requirement), &record, &parts).remove(0);
+            (result.ruling, result.samples, result.above)
+        };
+        assert_eq!(ruled(3, 1), (RequirementRuling::Fail, 2_003, 3));
+        assert_eq!(ruled(3, 2), (RequirementRuling::Fail, 4_003, 3));
+        assert_eq!(ruled(0, 2), (RequirementRuling::Unclaimed, 4_000, 0));
     }
 }

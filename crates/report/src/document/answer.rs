@@ -146,8 +146,15 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     }
     // Kinds that are no latency of one thing have no figures together.
     let of_kind = |series: &Series| Some((series.max_ns?, series.context.clone()?));
+    let untraced = run.untraced().filter_map(|series| series.max_ns).max();
     if let Some(max) = &max {
         sentence += &format!("; the largest was {max} {unit}");
+        if untraced > total.max_ns
+            && let Some(untraced) = untraced
+        {
+            let larger = micros(untraced as f64);
+            sentence += &format!(", and {larger} {unit} while not traced");
+        }
     } else if let Some((ns, kind)) = run.series.iter().filter_map(of_kind).max() {
         let max = micros(ns as f64);
         sentence += &format!("; the largest was {max} {unit} ({})", clean(&kind));
@@ -294,6 +301,11 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
         (total.warm_up_samples, "warm-up samples (in no figure)"),
     ] {
         counts.extend(count.map(|n| format!("{n} {what}")));
+    }
+    let mut untraced = run.untraced().peekable();
+    if untraced.peek().is_some() {
+        let overruns: u64 = untraced.filter_map(|series| series.overruns).sum();
+        counts.push(format!("{} while not traced", counted(overruns, "overrun")));
     }
     if !counts.is_empty() && total.count > 0 {
         reasons.push(counts.join(", ").into());

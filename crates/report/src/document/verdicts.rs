@@ -10,6 +10,7 @@ use punctual_model::{
     IntervalLevel, figure_heading, figure_words,
 };
 use punctual_stats::PValue;
+use punctual_verdict::comparison::answer;
 use punctual_verdict::words::{self, obstacle};
 
 use super::parts::Table;
@@ -332,15 +333,12 @@ fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
     let p = p.map_or_else(String::new, |p| format!(", p {}", p_value(p)));
     let margin = |share: Option<f64>| percent(share.unwrap_or(0.0));
     let method = &comparison.method;
-    times.verdict(match (result.verdict, result.more_runs) {
+    times.verdict(match (result.verdict, answer::more(result)) {
         (ComparisonVerdict::Equivalent, _) => {
             format!("{word} within {}{p}", margin(method.equivalence))
         }
         (ComparisonVerdict::NotWorse, _) => format!("{word} by {}{p}", margin(method.not_worse)),
-        (ComparisonVerdict::TooFewRuns, Some(more)) => {
-            let of = result.pairs.map_or("a side", |_| "blocks");
-            format!("{word}: {more} more {of}")
-        }
+        (ComparisonVerdict::TooFewRuns, Some(more)) => format!("{word}: {more}"),
         _ => word.to_owned(),
     })
 }

@@ -197,7 +197,7 @@ fn sentences(
         };
         let same = few.windows(2).all(|of| more(of[0]) == more(of[1]));
         let of = match few.first() {
-            Some(first) if same => listed(&few, plain) + &more(first),
+            Some(first) if same => listed(&few, plain) + &in_parentheses(first),
             _ => listed(&few, missing),
         };
         said.push(format!("{lead} in {of}."));
@@ -267,15 +267,21 @@ fn changed(result: &ComparedFigure) -> String {
 
 /// `max (4 more a side)`.
 fn missing(result: &ComparedFigure) -> String {
-    figure_words(&result.figure) + &more(result)
+    figure_words(&result.figure) + &in_parentheses(result)
 }
 
 /// ` (4 more a side)`, or nothing where that is not known.
-fn more(result: &ComparedFigure) -> String {
-    let of = match result.pairs {
-        Some(_) => "blocks",
-        None => "a side",
+fn in_parentheses(result: &ComparedFigure) -> String {
+    more(result).map_or_else(String::new, |more| format!(" ({more})"))
+}
+
+/// Returns how many runs would decide it, where that is known: `4 more a side`, `1 more block`.
+pub fn more(result: &ComparedFigure) -> Option<String> {
+    let more = result.more_runs?;
+    let of = match (result.pairs, more) {
+        (None, _) => "a side",
+        (Some(_), 1) => "block",
+        (Some(_), _) => "blocks",
     };
-    let more = result.more_runs;
-    more.map_or_else(String::new, |more| format!(" ({more} more {of})"))
+    Some(format!("{more} more {of}"))
 }

@@ -57,6 +57,17 @@ impl RunSource {
         })
     }
 
+    /// All samples that requirements are about, where the run keeps histograms of them.
+    pub(super) fn required(&self) -> Result<Option<LatencyHistogram>, SelectError> {
+        let Self::Stored(run) = self else {
+            return Ok(None);
+        };
+        run.required().map_err(|source| SelectError::Histograms {
+            run: self.id().to_owned(),
+            source,
+        })
+    }
+
     /// All samples in the order in which they were measured, in blocks, where the run keeps them and
     /// they are enough.
     pub(super) fn blocks(&self, most: u64) -> Result<Option<SampleBlocks>, SelectError> {
