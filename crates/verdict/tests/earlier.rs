@@ -11,7 +11,7 @@ use punctual_model::{
 };
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::{
-    CompareError, ComparisonRequest, GroupInput, RunInput, compare,
+    CompareError, ComparisonRequest, GroupInput, RunInput, answer, compare,
 };
 
 /// About normal with 12 uniform numbers, and the same on every machine.
@@ -104,6 +104,21 @@ fn one_run_is_judged_by_how_much_earlier_runs_varied() {
     let sides = [vec![run(41, 60.0)], vec![run(42, 90.0)]];
     let alone = by_earlier(sides, None, 0.1).unwrap();
     assert_eq!(alone.results[0].verdict, Verdict::TooFewRuns);
+}
+
+#[test]
+fn what_is_missing_is_counted() {
+    let sides = [vec![run(41, 60.0)], vec![run(42, 63.0)]];
+    let mut result = by_earlier(sides, Some(earlier()), 0.1).unwrap().results[0].clone();
+    for (pairs, runs, said) in [
+        (None, Some(1), Some("1 more a side")),
+        (Some(8), Some(1), Some("1 more block")),
+        (Some(8), Some(2), Some("2 more blocks")),
+        (Some(8), None, None),
+    ] {
+        (result.pairs, result.more_runs) = (pairs, runs);
+        assert_eq!(answer::more(&result).as_deref(), said);
+    }
 }
 
 /// The verdict with a difference in ns that matters, in place of a share.

@@ -177,5 +177,8 @@ mod tests {
         assert!(ledger(&["io", "cpu"]).patience() > Duration::from_secs(1));
         // Ten on one CPU wait for each other, wherever else the program may run.
         assert!(ledger(&["cpu:10@cpus=0"]).patience() >= 10 * SLICE);
+        // All of them rest meanwhile.
+        let (tenth, all) = (ledger(&["sched:1@intensity=10%"]), ledger(&["sched:1"]));
+        assert_eq!(tenth.patience(), all.patience() * 10);
     }
 }

@@ -67,9 +67,9 @@ impl LoadSpec {
     }
 
     /// Returns how long it may take, beyond what is usual, until it shows work, where each thread waits `turn`
-    /// for a CPU.
+    /// for a CPU. One that works for a tenth of the time takes ten times as long.
     pub(super) fn patience(&self, turn: Duration) -> Duration {
-        self.load.patience(turn)
+        self.load.patience(turn) * 100 / self.settings.intensity.percent()
     }
 
     /// Returns how much memory it takes, where it says, if the program may use `cpus` CPUs; bytes.

@@ -305,7 +305,9 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
     let mut untraced = run.untraced().peekable();
     if untraced.peek().is_some() {
         let overruns: u64 = untraced.filter_map(|series| series.overruns).sum();
-        counts.push(format!("{} while not traced", counted(overruns, "overrun")));
+        let said = format!("{} while not traced", counted(overruns, "overrun"));
+        let warm_up = usize::from(total.warm_up_samples.is_some());
+        counts.insert(counts.len() - warm_up, said);
     }
     if !counts.is_empty() && total.count > 0 {
         reasons.push(counts.join(", ").into());
