@@ -4,6 +4,7 @@
 //! One-shot boots on machines that are files.
 
 mod efi;
+mod grub_entry;
 mod interrupted;
 mod refusals;
 mod status;
