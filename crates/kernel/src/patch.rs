@@ -13,6 +13,7 @@
 mod apply;
 mod diff;
 mod error;
+mod said;
 mod series;
 mod swap;
 
