@@ -20,6 +20,7 @@ mod install;
 mod mounts;
 mod piece;
 mod pieces;
+mod script;
 mod status;
 pub mod stay;
 mod step;

@@ -13,6 +13,7 @@ use punctual_sys::SysRoot;
 
 use super::env_block::{EnvBlock, MOST};
 use super::mounts::{Mount, Under};
+use super::script::{Since, sets_default};
 use super::{ENTRY, content, fallback, refusal};
 
 const DIRECTORIES: [&str; 2] = ["/boot/grub", "/boot/grub2"];
@@ -20,6 +21,8 @@ const DIRECTORIES: [&str; 2] = ["/boot/grub", "/boot/grub2"];
 const WRITABLE: [&str; 6] = ["ext2", "ext3", "ext4", "msdos", "vfat", "xfs"];
 /// The variable that names the entry of the next boot.
 pub(super) const CHOICE: &str = "next_entry";
+/// The variable that says that the choice could not be cleared.
+const FAILED: &str = "punctual_failed";
 
 /// A machine that GRUB starts.
 #[derive(Clone, Debug)]
@@ -82,6 +85,7 @@ impl Grub {
                 "make /etc/grub.d/41_custom executable, then run update-grub",
             ));
         }
+        all.extend(self.overrides(sys));
         if self.stock(sys, release).is_none() {
             let (reason, hint) = if code.clone().any(|line| line.starts_with("blscfg")) {
                 (
@@ -98,6 +102,25 @@ impl Grub {
         }
         all.extend(self.not_writable(sys));
         all
+    }
+
+    /// Says what makes another entry the default once the choice has been taken.
+    fn overrides(&self, sys: &SysRoot) -> Option<OneShotRefusal> {
+        let custom = self.custom();
+        // With our entry in it, it is refused for that.
+        let own = content(sys, &custom).filter(|text| !text.contains(ENTRY));
+        let own = own.and_then(|text| sets_default(&text, Since::Start));
+        let (path, default) = match own {
+            Some(default) => (custom, default),
+            None => {
+                let config = format!("{}/grub.cfg", self.directory);
+                (config, sets_default(&self.config, Since::Choice)?)
+            }
+        };
+        Some(refusal(
+            format!("{path} sets default to {default}, which overrides {CHOICE}"),
+            "set GRUB_DEFAULT in /etc/default/grub instead, then run update-grub",
+        ))
     }
 
     /// Says why GRUB could not write its environment.
@@ -212,12 +235,17 @@ impl Grub {
         (!all.is_empty()).then(|| all.swap_remove(runs.unwrap_or(0)).0)
     }
 
-    /// Returns the entry that GRUB starts when all else fails: the machine's default, where that is one word.
+    /// Returns what `grub.cfg` sets `default` to where nothing was chosen, as it stands between double quotes.
     fn default(&self) -> &str {
         let values = self.code().filter_map(|line| {
-            let value = line.strip_prefix("set default=")?.trim_matches('"');
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-            (!value.is_empty() && value.chars().all(plain)).then_some(value)
+            let value = line.strip_prefix("set default=")?;
+            let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+            let literal = inside('\'').filter(|value| !value.contains('$'));
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.${}".contains(c);
+            let bare = value.chars().all(plain).then_some(value);
+            let value = inside('"').or(literal).or(bare)?;
+            let is_other = !value.is_empty() && value != format!("${{{CHOICE}}}");
+            (is_other && !value.contains(['"', '\\'])).then_some(value)
         });
         values.last().unwrap_or("0")
     }
@@ -230,8 +258,8 @@ impl Grub {
         let words: Vec<String> = wanted.arguments.iter().map(|word| quoted(word)).collect();
         let mut lines = vec![
             "# Written by `punctual kernel install-once`; `punctual kernel install-once --revert` removes it.".to_owned(),
-            format!("if [ \"${{default}}\" = \"{ENTRY}\" ]; then"),
-            format!("  set fallback=\"{}\"", self.default()),
+            format!("if [ \"${{{FAILED}}}\" ]; then"),
+            format!("  set default=\"{}\"", self.default()),
             "fi".to_owned(),
             format!("menuentry 'punctual, one boot: {}' --id '{ENTRY}' {{", wanted.release),
         ];
@@ -241,6 +269,10 @@ impl Grub {
             format!("  load_env --skip-sig {CHOICE}"),
             format!("  if [ \"${{{CHOICE}}}\" = \"{ENTRY}\" ]; then"),
             "    echo 'punctual: the choice of this kernel could not be cleared; it is not started'".to_owned(),
+            // All is read again, now with the machine's default: `fallback` takes no names.
+            format!("    {FAILED}=1"),
+            format!("    export {FAILED}"),
+            "    configfile $prefix/grub.cfg".to_owned(),
             "  else".to_owned(),
             format!("    if {} {} {}; then", stock.command, quoted(&kernel), words.join(" ")),
         ]);
@@ -267,7 +299,7 @@ impl Grub {
             fallback(
                 "GRUB cannot clear the choice",
                 Some(format!(
-                    "the entry does not start the candidate, and GRUB goes on with entry {}",
+                    "the candidate is not started; GRUB goes on with its default, {}",
                     self.default()
                 )),
             ),

@@ -509,7 +509,13 @@ fn undo_text(
     let added = new.get(old.map_or(0, String::len)..);
     match (now, added) {
         (Some(now), Some(added)) if now.contains(added) => {
-            put(at.sys, path, Some(&now.replace(added, "")), &beside, None)?;
+            // What ends a line that had no end stays where another line follows.
+            let between = match added.starts_with('\n') && !now.ends_with(added) {
+                true => "\n",
+                false => "",
+            };
+            let rest = now.replace(added, between);
+            put(at.sys, path, Some(&rest), &beside, None)?;
             Ok(OthersKept)
         }
         // Somebody has taken ours out.

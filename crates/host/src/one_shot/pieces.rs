@@ -278,7 +278,7 @@ pub(super) fn steps(
                 ));
             }
             steps.push(Step::Text {
-                new: format!("{}{added}", old.as_deref().unwrap_or_default()),
+                new: appended(old.as_deref(), &added),
                 old,
                 path,
                 what: "GRUB's file for custom entries: the candidate's",
@@ -308,6 +308,16 @@ pub(super) fn steps(
         Loader::Kexec => {}
     }
     steps
+}
+
+/// Adds lines to a text, whose last line may have no end: behind another word, `#` begins no comment.
+pub(super) fn appended(old: Option<&str>, added: &str) -> String {
+    let old = old.unwrap_or_default();
+    let newline = match old.is_empty() || old.ends_with('\n') {
+        true => "",
+        false => "\n",
+    };
+    format!("{old}{newline}{added}")
 }
 
 /// GRUB's environment with the candidate chosen.

@@ -90,12 +90,16 @@ fn judge(sys: &SysRoot, kept: Option<Kept>, at: &str) -> OneShotStatus {
     {
         reasons(sys, kept, &mut evidence);
     }
+    let again = kept.as_ref().is_some_and(|kept| {
+        let (_, choice) = choice(sys, kept.installed.loader);
+        choice == Choice::Ours
+    });
     let resume = kept.as_ref().and_then(|kept| kept.installed.resume.clone());
     let confirmed = kept.as_ref().and_then(|kept| kept.confirmed.clone());
     OneShotStatus {
         format: ONE_SHOT_STATUS_FORMAT.to_owned(),
         state,
-        next: next(state, confirmed.is_some(), resume.is_some()),
+        next: next(state, confirmed.is_some(), resume.is_some(), again),
         running,
         installed: kept.map(|kept| kept.installed),
         confirmed,
@@ -103,7 +107,7 @@ fn judge(sys: &SysRoot, kept: Option<Kept>, at: &str) -> OneShotStatus {
     }
 }
 
-fn next(state: OneShotState, confirmed: bool, resumes: bool) -> Vec<String> {
+fn next(state: OneShotState, confirmed: bool, resumes: bool, again: bool) -> Vec<String> {
     let revert = "punctual kernel install-once --revert";
     let steps: &[&str] = match (state, confirmed) {
         (OneShotState::None, _) => &[],
@@ -112,6 +116,9 @@ fn next(state: OneShotState, confirmed: bool, resumes: bool) -> Vec<String> {
             &["punctual kernel status --confirm, with which the experiment goes on"]
         }
         (OneShotState::Candidate, false) => &["punctual kernel status --confirm"],
+        (OneShotState::Candidate, true) if again => {
+            &["measure; the next restart boots the candidate again, since it is chosen"]
+        }
         (OneShotState::Candidate, true) => {
             &["measure; the next restart brings the machine's own kernel back"]
         }
@@ -138,6 +145,13 @@ fn state(
             says,
         });
     };
+    let (source, choice) = choice(sys, kept.installed.loader);
+    let says = match &choice {
+        Choice::Ours => "the candidate is chosen".to_owned(),
+        Choice::Taken => "the candidate is no longer chosen".to_owned(),
+        Choice::Other(other) => format!("{other} is chosen"),
+        Choice::Unknown(why) => format!("not known: {why}"),
+    };
     let mark = format!("{MARK}={id}");
     let line = sys.read("/proc/cmdline").unwrap_or_default();
     if line.split_whitespace().any(|word| word == mark) {
@@ -150,6 +164,10 @@ fn state(
                 "uname",
                 "release and version are the candidate's".to_owned(),
             );
+            // Somebody wants it once more.
+            if choice == Choice::Ours {
+                found(&source, says);
+            }
             return OneShotState::Candidate;
         }
         found(
@@ -168,13 +186,6 @@ fn state(
         "/proc/cmdline",
         format!("no {mark}: this boot is not the candidate's"),
     );
-    let (source, choice) = choice(sys, kept.installed.loader);
-    let says = match &choice {
-        Choice::Ours => "the candidate is chosen".to_owned(),
-        Choice::Taken => "the candidate is no longer chosen".to_owned(),
-        Choice::Other(other) => format!("{other} is chosen"),
-        Choice::Unknown(why) => format!("not known: {why}"),
-    };
     found(&source, says);
     match (same, choice) {
         (true, Choice::Ours | Choice::Unknown(_)) => OneShotState::Waiting,

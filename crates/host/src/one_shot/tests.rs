@@ -4,6 +4,7 @@
 //! One-shot boots on machines that are files.
 
 mod efi;
+mod grub_entry;
 mod interrupted;
 mod refusals;
 mod status;
@@ -266,7 +267,8 @@ fn grub_gets_an_entry_and_a_choice_and_loses_them_to_the_byte() {
     bench.install().unwrap();
     let entry = bench.text(CUSTOM);
     for part in [
-        "  set fallback=\"0\"\n",
+        "if [ \"${punctual_failed}\" ]; then\n  set default=\"0\"\nfi\n",
+        "    export punctual_failed\n    configfile $prefix/grub.cfg\n",
         "  insmod ext2\n  set root='hd0,gpt2'\n  search --no-floppy --fs-uuid --set=root abc\n  next_entry=\n",
         "    if linux /boot/punctual/vmlinuz root=UUID=abc ro quiet threadirqs panic=10 punctual.once=abc-1; then\n",
         "      if initrd /boot/punctual/initrd.img; then\n",
@@ -308,7 +310,12 @@ fn grub_gets_an_entry_and_a_choice_and_loses_them_to_the_byte() {
 
 #[test]
 fn it_is_taken_back_to_the_byte_also_after_the_boot() {
-    for own in [None, Some("menuentry 'mine' { true }\n")] {
+    for own in [
+        None,
+        Some(""),
+        Some("menuentry 'mine' { true }\n"),
+        Some("set timeout=5"),
+    ] {
         let bench = Bench::grub(&[]);
         if let Some(own) = own {
             bench.write(CUSTOM, own.as_bytes());
@@ -318,6 +325,13 @@ fn it_is_taken_back_to_the_byte_also_after_the_boot() {
         if let Some(own) = own {
             assert!(bench.text(CUSTOM).starts_with(own));
         }
+        // Behind a word, `#` begins no comment.
+        assert!(
+            bench
+                .text(CUSTOM)
+                .lines()
+                .any(|line| line.starts_with("# Written"))
+        );
         bench.restart("boot-2", "root=UUID=abc");
         assert!(bench.revert().is_complete());
         assert_eq!(bench.read(GRUBENV), env);

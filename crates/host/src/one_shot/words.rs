@@ -21,11 +21,7 @@ const STUCK: [&str; 3] = [
 /// Returns the command line, and says in `plan` what is wrong with it.
 pub(super) fn arguments(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) -> Vec<String> {
     let line = sys.read("/proc/cmdline").unwrap_or_default();
-    let (kernel, init) = match line.split_once(" -- ") {
-        Some((kernel, init)) => (kernel, Some(init)),
-        None => (line.as_str(), None),
-    };
-    if kernel.trim().is_empty() {
+    if line.trim().is_empty() {
         let hint = "the candidate gets what the running kernel has";
         plan.refusals
             .push(refusal("/proc/cmdline cannot be read".to_owned(), hint));
@@ -35,14 +31,12 @@ pub(super) fn arguments(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) -> V
         let name = word.split('=').next().unwrap_or_default();
         !["BOOT_IMAGE", "initrd", "panic", MARK].contains(&name)
     };
-    let mut words: Vec<String> = kernel
-        .split_whitespace()
-        .filter(ours)
-        .map(str::to_owned)
-        .collect();
-    for text in &wish.append {
-        words.extend(text.split_whitespace().map(str::to_owned));
-    }
+    let (kernel, mut init) = parts(&line);
+    let mut words: Vec<String> = kernel.into_iter().filter(ours).map(str::to_owned).collect();
+    let append = wish.append.join(" ");
+    let (kernel, more) = parts(&append);
+    words.extend(kernel.into_iter().map(str::to_owned));
+    init.extend(more);
     words.push(format!("panic={}", wish.panic_s));
     if wish.panic_when_stuck {
         words.extend(STUCK.map(str::to_owned));
@@ -53,9 +47,10 @@ pub(super) fn arguments(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) -> V
     }
     words.extend(watchdog_words(sys, wish, plan));
     words.push(format!("{MARK}={}", wish.id));
-    if let Some(init) = init {
+    needs_initrd(&words, wish, plan);
+    if !init.is_empty() {
         words.push("--".to_owned());
-        words.extend(init.split_whitespace().map(str::to_owned));
+        words.extend(init.into_iter().map(str::to_owned));
     }
     let odd = words
         .iter()
@@ -66,8 +61,14 @@ pub(super) fn arguments(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) -> V
             "boot the machine without it, or leave it out of --append",
         ));
     }
-    needs_initrd(&words, wish, plan);
     words
+}
+
+/// Splits a command line into the words for the kernel and those behind the first `--`, which it passes on to init.
+fn parts(line: &str) -> (Vec<&str>, Vec<&str>) {
+    let mut words = line.split_whitespace();
+    let kernel = words.by_ref().take_while(|word| *word != "--").collect();
+    (kernel, words.collect())
 }
 
 /// Only what runs in an initial RAM file system finds a file system by its name.

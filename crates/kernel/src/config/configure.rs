@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::explain::explain;
 use super::fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT, tiny};
-use super::kconfig::{Kconfig, KconfigError};
+use super::kconfig::{Kconfig, KconfigError, Kind};
 use super::values::{OFF, OddLine, Values};
 use crate::boot::kind;
 use crate::file::{read_head, read_whole, too_long};
@@ -162,6 +162,7 @@ pub fn configure(
     fs::create_dir_all(output).map_err(PathError::at("make directory", output))?;
     let kconfig = Kconfig::read(&tree.path, tree.srcarch())?;
     only_there(&mut fragment, &kconfig);
+    quote(&mut fragment.wanted, &kconfig);
     let dot = output.join(".config");
     match &wish.base {
         Base::Tiny => {
@@ -210,6 +211,24 @@ fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
         if !kconfig.options.contains_key(&name) {
             fragment.wanted.remove(&name);
         }
+    }
+}
+
+/// Puts texts in quotes that were given without: Kconfig passes over the line, and what the base has is lost with it.
+fn quote(wanted: &mut Values, kconfig: &Kconfig) {
+    let is_bare = |(name, value): &(&str, &str)| {
+        *value != OFF && !value.starts_with('"') && kconfig.kind(name) == Some(Kind::String)
+    };
+    let bare: Vec<(String, String)> = wanted
+        .iter()
+        .filter(is_bare)
+        .map(|(name, value)| {
+            let text = value.replace('\\', "\\\\").replace('"', "\\\"");
+            (name.to_owned(), format!("\"{text}\""))
+        })
+        .collect();
+    for (name, text) in bare {
+        wanted.set(&name, &text);
     }
 }
 
@@ -516,6 +535,27 @@ mod tests {
             let mut odd = wish();
             odd.set = vec![set.to_owned()];
             asked(&odd).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_text_that_was_given_without_quotes_gets_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = "config TEXT\n\tstring \"t\"\nconfig ON\n\tbool \"o\"\nconfig N\n\tint \"n\"\n";
+        fs::write(dir.path().join("Kconfig"), tree).unwrap();
+        let kconfig = Kconfig::read(dir.path(), "x86").unwrap();
+        for (given, becomes) in [
+            ("TEXT=-x", r#""-x""#),
+            (r#"TEXT="-x""#, r#""-x""#),
+            (r#"TEXT=a "b" \"#, r#""a \"b\" \\""#),
+            ("TEXT=n", "n"),
+            ("ON=y", "y"),
+            ("N=1", "1"),
+        ] {
+            let mut values = Values::parse(&format!("CONFIG_{given}")).unwrap();
+            quote(&mut values, &kconfig);
+            let (name, _) = given.split_once('=').unwrap();
+            assert_eq!(values.value(name), becomes);
         }
     }
 

@@ -3,15 +3,15 @@
 
 //! Why an option did not become what was asked of it.
 
-use super::expression::{Expr, Tri};
-use super::kconfig::{Condition, Definition, Kconfig};
+use super::expression::{Expr, Tri, number};
+use super::kconfig::{Condition, Definition, Kconfig, Kind};
 use super::values::{OFF, Values};
 
 /// How many who select an option are named.
 const NAMED: usize = 4;
 
 /// Says why `name` is not `wanted` in `values`, which Kconfig made: what it depends on that is off, who selects it,
-/// or that there is no such option.
+/// that it takes no such value, or that there is no such option.
 pub(crate) fn explain(kconfig: &Kconfig, values: &Values, name: &str, wanted: &str) -> String {
     let Some(definitions) = kconfig.options.get(name) else {
         return "this source has no such option".to_owned();
@@ -35,11 +35,47 @@ pub(crate) fn explain(kconfig: &Kconfig, values: &Values, name: &str, wanted: &s
                 ),
             }
         }
-        Some(lacking) if lacking.is_empty() => {
-            let place = definitions.first().map_or("", |d| d.place.as_str());
-            format!("all its dependencies are met; it is defined at {place}")
-        }
+        Some(lacking) if lacking.is_empty() => takes_no_such(kconfig, values, name, wanted)
+            .unwrap_or_else(|| {
+                let place = definitions.first().map_or("", |d| d.place.as_str());
+                format!("all its dependencies are met; it is defined at {place}")
+            }),
         Some(lacking) => format!("depends on {}", lacking.join(" and ")),
+    }
+}
+
+/// Says why `wanted` is no value of the option.
+fn takes_no_such(kconfig: &Kconfig, values: &Values, name: &str, wanted: &str) -> Option<String> {
+    match (kconfig.kind(name)?, wanted) {
+        (Kind::Tristate, "m") if !values.is_on("MODULES") => {
+            Some("there are no modules: MODULES is n".to_owned())
+        }
+        (Kind::Tristate, "y" | "m") | (Kind::Bool, "y") | (Kind::String, _) => None,
+        (Kind::Tristate, _) => Some("it is y, m or n".to_owned()),
+        (Kind::Bool, _) => Some("it is y or n".to_owned()),
+        (Kind::Number, _) => {
+            let Some(wanted) = number(wanted) else {
+                return Some("it is a number".to_owned());
+            };
+            let ranges = kconfig
+                .options
+                .get(name)
+                .into_iter()
+                .flatten()
+                .flat_map(|d| &d.ranges);
+            let mut active = ranges.filter(|(_, _, when)| match when {
+                None => true,
+                Some(when) => when
+                    .as_ref()
+                    .is_ok_and(|when| when.value(values).is_some_and(|value| value != Tri::No)),
+            });
+            // The first one counts.
+            let (least, most, _) = active.next()?;
+            let bound = |text: &str| number(text).or_else(|| number(values.value(text)));
+            let (least, most) = (bound(least)?, bound(most)?);
+            let outside = wanted < least || wanted > most;
+            outside.then(|| format!("its range is {least} to {most}"))
+        }
     }
 }
 
@@ -172,6 +208,8 @@ mod tests {
         config RT\n\tbool \"rt\"\n\tdepends on EXPERT && ARCH_HAS && !TEST\n\
         config TEST\n\tbool \"t\"\nconfig HIDDEN\n\tbool\nconfig LOCKED\n\tbool \"l\" if EXPERT\n\tdefault y\n\
         config USER\n\tbool \"u\"\n\tselect HIDDEN\n\tselect LIB if EXPERT\nconfig LIB\n\tbool \"lib\"\n\
+        config CPUS\n\tint \"n\"\n\trange 1 1 if !SMP\n\trange 2 MOST\nconfig MOST\n\tint\n\
+        config SMP\n\tbool \"smp\"\nconfig KVM\n\ttristate \"kvm\"\n\
         choice\n\tprompt \"p\"\nconfig P_NONE\n\tbool \"none\"\nconfig P_FULL\n\tbool \"full\"\n\tdepends on !RT\nendchoice\n";
 
     fn why(config: &str, name: &str, wanted: &str) -> String {
@@ -200,6 +238,22 @@ mod tests {
             "it cannot be set: it has no prompt, and is on if one of these is: USER"
         );
         assert_eq!(why("", "NONSENSE", "y"), "this source has no such option");
+    }
+
+    #[test]
+    fn a_value_that_an_option_does_not_take_is_told_from_one_that_something_hinders() {
+        let many = "CONFIG_SMP=y\nCONFIG_MOST=512\nCONFIG_CPUS=64";
+        assert_eq!(why(many, "CPUS", "9999"), "its range is 2 to 512");
+        assert_eq!(why("CONFIG_CPUS=1", "CPUS", "2"), "its range is 1 to 1");
+        assert_eq!(why(many, "CPUS", "many"), "it is a number");
+        assert!(why(many, "CPUS", "8").starts_with("all its dependencies are met"));
+        assert_eq!(
+            why("CONFIG_KVM=y", "KVM", "m"),
+            "there are no modules: MODULES is n"
+        );
+        let modules = "CONFIG_MODULES=y\nCONFIG_KVM=y";
+        assert!(why(modules, "KVM", "m").starts_with("all its dependencies are met"));
+        assert_eq!(why("", "SMP", "m"), "it is y or n");
     }
 
     #[test]

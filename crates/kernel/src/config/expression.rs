@@ -133,7 +133,8 @@ fn constant(name: &str) -> Option<&str> {
     matches!(name, "y" | "m" | "n").then_some(name)
 }
 
-fn number(text: &str) -> Option<i64> {
+/// Reads a number, decimal or hexadecimal.
+pub(crate) fn number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(hex) => i64::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),

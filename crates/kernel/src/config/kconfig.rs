@@ -6,8 +6,8 @@
 //!
 //! Kconfig itself silently drops what it cannot honour. Here each definition of an option is kept with what it
 //! depends on, its own and that of the menus and `if`s around it, whether it has a prompt (else nobody can set it),
-//! and who selects it. The language is that of Documentation/kbuild/kconfig-language.rst; defaults, ranges and help
-//! texts are passed over.
+//! and who selects it, and what values it takes. The language is that of Documentation/kbuild/kconfig-language.rst;
+//! defaults and help texts are passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,32 @@ pub(crate) struct Definition {
     pub(crate) prompt: Option<Option<Condition>>,
     /// The choice that it is a member of.
     pub(crate) choice: Option<usize>,
+    /// What its values are, where that is said here.
+    pub(crate) kind: Option<Kind>,
+    /// The least and the greatest value, as numbers or options that have them, and on what condition.
+    pub(crate) ranges: Vec<(String, String, Option<Condition>)>,
+}
+
+/// What the values of an option are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Bool,
+    Tristate,
+    String,
+    /// A number, decimal or not.
+    Number,
+}
+
+impl Kind {
+    fn of(word: &str) -> Option<Self> {
+        match word {
+            "bool" | "def_bool" => Some(Self::Bool),
+            "tristate" | "def_tristate" => Some(Self::Tristate),
+            "string" => Some(Self::String),
+            "int" | "hex" => Some(Self::Number),
+            _ => None,
+        }
+    }
 }
 
 /// The tree's options cannot be read.
@@ -61,6 +87,12 @@ pub struct KconfigError {
 }
 
 impl Kconfig {
+    /// Returns what the values of an option are.
+    pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
+        let definitions = self.options.get(name)?;
+        definitions.iter().find_map(|definition| definition.kind)
+    }
+
     /// Reads the options of the tree in `root` for the architecture directory `srcarch` (`x86`, `arm64`).
     ///
     /// # Errors
@@ -152,8 +184,8 @@ impl Reader<'_> {
                     definition: Definition {
                         place,
                         depends,
-                        prompt: None,
                         choice: self.choice,
+                        ..Definition::default()
                     },
                 };
             }
@@ -190,8 +222,17 @@ impl Reader<'_> {
 
     fn property(&mut self, open: &mut Open, word: &str, rest: &str) {
         let depends = (word == "depends").then(|| rest.strip_prefix("on").unwrap_or(rest));
+        if let Open::Option { definition, .. } = open {
+            definition.kind = definition.kind.or_else(|| Kind::of(word));
+        }
         match open {
             Open::Option { name, definition } => match word {
+                "range" => {
+                    let mut bounds = rest.split_whitespace().map(str::to_owned);
+                    if let (Some(least), Some(most)) = (bounds.next(), bounds.next()) {
+                        definition.ranges.push((least, most, after_if(rest)));
+                    }
+                }
                 "depends" => definition.depends.extend(depends.map(condition)),
                 "bool" | "tristate" | "string" | "int" | "hex" | "prompt" if !rest.is_empty() => {
                     definition.prompt = Some(after_if(rest));
@@ -361,6 +402,33 @@ mod tests {
         assert_eq!(kconfig.selected["S"][0].0, "X");
         assert!(!kconfig.options.contains_key("NOT"));
         assert_eq!(kconfig.files, 2);
+    }
+
+    #[test]
+    fn an_option_has_its_kind_and_its_ranges() {
+        let kconfig = tree(&[(
+            "Kconfig",
+            "config N\n\tint \"n\" if EXPERT\n\trange 2 MOST if SMP\n\trange 1 1\nconfig S\n\tstring\n\
+             config M\n\tdef_tristate y\nconfig B\n\tprompt \"b\"\n\tbool\n",
+        )]);
+        let range = &kconfig.options["N"][0].ranges;
+        assert_eq!((range[0].0.as_str(), range[0].1.as_str()), ("2", "MOST"));
+        let when = range[0].2.clone().unwrap().unwrap();
+        assert_eq!(
+            (when.to_string().as_str(), range[1].2.is_none()),
+            ("SMP", true)
+        );
+        let kinds = ["N", "S", "M", "B", "none"].map(|name| kconfig.kind(name));
+        assert_eq!(
+            kinds,
+            [
+                Some(Kind::Number),
+                Some(Kind::String),
+                Some(Kind::Tristate),
+                Some(Kind::Bool),
+                None
+            ]
+        );
     }
 
     #[test]

@@ -9,14 +9,13 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use punctual_model::{
-    FailedHunk, KERNEL_PATCH_FORMAT, PatchOutcome, PatchReport, PatchResult, PatchedTree,
-};
+use punctual_model::{KERNEL_PATCH_FORMAT, PatchOutcome, PatchReport, PatchResult, PatchedTree};
 
 use punctual_sys::PathError;
 
 use super::PatchError;
 use super::diff::Patch;
+use super::said::{complaint, elsewhere, failed_hunks};
 use super::series::Series;
 use super::swap::{above, swap};
 use crate::beneath::Beneath;
@@ -172,18 +171,17 @@ impl Attempt<'_> {
         let text = answer.text();
         if !answer.status.success() {
             let backwards = self.run(&trial, &input, &["--reverse", "--force"])?;
-            if backwards.status.success() {
+            let there = backwards.status.success();
+            let elsewhere = elsewhere(&backwards.text()).filter(|_| there);
+            if there && elsewhere.is_none() {
                 return Ok(result(self.patch, PatchOutcome::AlreadyThere));
             }
             let mut failed = result(self.patch, PatchOutcome::Fails);
-            failed.failed = failed_hunks(&text);
-            if failed.failed.is_empty() {
-                let said = text + &answer.stderr;
-                failed.said = said
-                    .lines()
-                    .rfind(|line| !line.trim().is_empty())
-                    .map(str::to_owned);
-            }
+            failed.failed = failed_hunks(&text, self.patch);
+            failed.said = match failed.failed.is_empty() {
+                true => elsewhere.or_else(|| complaint(&text, &answer.stderr)),
+                false => elsewhere,
+            };
             return Ok(failed);
         }
         self.keep(&trial)?;
@@ -218,6 +216,7 @@ impl Attempt<'_> {
                 // Nothing is fetched from a version control that a tree pretends to have.
                 "--get=0",
                 "--no-backup-if-mismatch",
+                "--quoting-style=literal",
                 "--reject-file=-",
                 "--input",
             ])
@@ -264,37 +263,10 @@ fn remove_empty_above(file: &Path, root: &Path) {
     {}
 }
 
-/// Reads what patch(1) says of hunks that fail: `patching file F`, then `Hunk #2 FAILED at 30.`
-fn failed_hunks(text: &str) -> Vec<FailedHunk> {
-    let mut file = String::new();
-    let mut failed = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["patching", "file", name, ..] => (*name).clone_into(&mut file),
-            ["Hunk", number, "FAILED", "at", line, ..] => failed.push(FailedHunk {
-                file: file.clone(),
-                hunk: number.trim_start_matches('#').parse().ok(),
-                line: line.trim_end_matches('.').parse().ok(),
-            }),
-            ["|+++", name, ..] => name
-                .split_once('/')
-                .map_or("", |(_, path)| path)
-                .clone_into(&mut file),
-            ["No", "file", "to", "patch.", ..] => failed.push(FailedHunk {
-                file: file.clone(),
-                hunk: None,
-                line: None,
-            }),
-            _ => {}
-        }
-    }
-    failed
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_model::FailedHunk;
     use std::path::PathBuf;
     use tempfile::TempDir;
 
@@ -469,6 +441,94 @@ mod tests {
         let again = place.apply(Limits::default());
         assert_eq!((again.patches[0].outcome, again.files), (there, 0));
         assert_eq!(mode(&f), 0o666);
+    }
+
+    #[test]
+    fn a_change_that_is_only_found_elsewhere_is_not_taken_for_the_one_that_is_meant() {
+        let body = |call: &str| format!("{{\n{call}\nx();\n}}\n");
+        let filler = "\n".repeat(30);
+        let text = format!(
+            "f\n{}{filler}g\n{}more\n",
+            body("raw_lock();"),
+            body("lock();")
+        );
+        // Of the second function, whose last line of context is another one here.
+        let at = 2 + text
+            .find("g\n")
+            .map(|at| text[..at].lines().count())
+            .unwrap();
+        let change = format!(
+            "--- a/f\n+++ b/f\n@@ -{at},4 +{at},4 @@\n {{\n-lock();\n+raw_lock();\n x();\n }}\n"
+        );
+        let place = Place::new(&[("1.patch", &change)]);
+        fs::write(
+            place.tree().join("f"),
+            text.replace("g\n{\nlock();\nx();", "g\n{\nlock();\ny();"),
+        )
+        .unwrap();
+        let before = place.content();
+        let report = place.apply(Limits::default());
+        assert_eq!(report.result, PatchedTree::Unchanged, "{report:?}");
+        let patch = &report.patches[0];
+        assert_eq!(patch.outcome, PatchOutcome::Fails);
+        let said = patch.said.as_deref().unwrap();
+        assert!(
+            said.starts_with("f has the same change at line 2 (offset -"),
+            "{said}"
+        );
+        assert_eq!(place.content(), before);
+        // At its own place it is there.
+        let there = text.replace("g\n{\nlock", "g\n{\nraw_lock");
+        fs::write(place.tree().join("f"), there).unwrap();
+        let report = place.apply(Limits::default());
+        assert_eq!(report.patches[0].outcome, PatchOutcome::AlreadyThere);
+    }
+
+    #[test]
+    fn names_with_blanks_and_other_letters_are_files_like_any_other() {
+        let new = "diff --git a/d/new name b/d/new name\n--- /dev/null\n+++ b/d/new name\t\n@@ -0,0 +1 @@\n+new\n\
+                   diff --git \"a/d/\\303\\266 \\\"\" \"b/d/\\303\\266 \\\"\"\n--- /dev/null\n+++ \"b/d/\\303\\266 \\\"\"\n\
+                   @@ -0,0 +1 @@\n+new\n";
+        let change = "--- a/d/new name\t\n+++ b/d/new name\t\n@@ -1 +1 @@\n-new\n+newer\n";
+        let place = Place::new(&[("1.patch", new), ("2.patch", change)]);
+        let report = place.apply(Limits::default());
+        assert_eq!(report.result, PatchedTree::Patched, "{report:?}");
+        let read = |name: &str| fs::read(place.tree().join(name)).unwrap();
+        assert_eq!(read("d/new name"), b"newer\n");
+        assert_eq!(read("d/ö \""), b"new\n");
+        // What fails is named whole.
+        let place = Place::new(&[
+            ("1.patch", new),
+            ("2.patch", &change.replace("-new\n", "-old\n")),
+        ]);
+        let report = place.apply(Limits::default());
+        assert_eq!(report.patches[1].failed[0].file, "d/new name", "{report:?}");
+    }
+
+    #[test]
+    fn what_patch_complains_of_is_said() {
+        let said = |text: &str| {
+            let place = Place::new(&[("1.patch", text)]);
+            let report = place.apply(Limits::default());
+            assert_eq!(report.patches[0].outcome, PatchOutcome::Fails, "{report:?}");
+            report.patches[0].said.clone().unwrap()
+        };
+        let twice = said(&format!("{FIRST}{FIRST}"));
+        assert!(
+            twice.starts_with("Reversed (or previously applied) patch detected!"),
+            "{twice}"
+        );
+        let exists = said("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n");
+        assert!(
+            exists.contains("would create the file f, which already exists!"),
+            "{exists}"
+        );
+        let cut =
+            said("--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n 1\n-2\n+two\n@@ -8,2 +8,2 @@\n-8\n+e\n 9\n");
+        assert!(
+            cut.contains("malformed patch at line") && !cut.contains("patching"),
+            "{cut}"
+        );
     }
 
     #[test]

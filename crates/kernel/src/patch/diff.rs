@@ -52,7 +52,7 @@ impl Patch {
         self.read(&mut |line| match line {
             Line::Path(path) => files.extend(self.path(path)),
             // These have no a/ and b/ in front.
-            Line::Renamed(path) => drop(files.insert(path.trim().to_owned())),
+            Line::Renamed(path) => drop(files.insert(unquoted(path.trim()))),
             Line::Kept(_) | Line::Binary | Line::Empty => {}
         });
         files
@@ -131,8 +131,7 @@ impl Patch {
                 heard(Line::Kept(raw));
             } else if let Some(both) = line.strip_prefix("diff --git ") {
                 // Empty files and changes of mode have no other lines.
-                let mut both = both.split_whitespace();
-                if let (Some(a), Some(b), None) = (both.next(), both.next(), both.next()) {
+                if let Some((a, b)) = two_names(both) {
                     heard(Line::Path(a));
                     heard(Line::Path(b));
                 }
@@ -148,19 +147,80 @@ impl Patch {
     }
 
     /// Strips a path of a header, without the time stamp behind it; nothing for `/dev/null`.
-    fn path(&self, header: &str) -> Option<String> {
-        let path = header.split('\t').next()?.trim_end();
-        // Without a tab a time stamp follows a blank.
-        let path = path.split(' ').next()?;
+    pub(super) fn path(&self, header: &str) -> Option<String> {
+        let path = match header.split_once('\t') {
+            _ if header.starts_with('"') => unquoted(header),
+            // A name with blanks has a tab behind it.
+            Some((path, _)) => path.trim_end().to_owned(),
+            // Without a tab a time stamp follows a blank.
+            None => header.split(' ').next()?.to_owned(),
+        };
         if path == "/dev/null" {
             return None;
         }
-        let mut rest = path;
+        let mut rest = path.as_str();
         for _ in 0..self.strip {
             rest = rest.split_once('/')?.1.trim_start_matches('/');
         }
         (!rest.is_empty()).then(|| rest.to_owned())
     }
+}
+
+/// Splits `a/NAME b/NAME`. Names with blanks are in quotes, or cannot be told apart.
+fn two_names(both: &str) -> Option<(&str, &str)> {
+    let both = both.trim();
+    let end = match both.strip_prefix('"') {
+        Some(inner) => {
+            let mut escaped = false;
+            let end = inner.bytes().position(|byte| {
+                let ends = byte == b'"' && !escaped;
+                escaped = byte == b'\\' && !escaped;
+                ends
+            });
+            end? + 2
+        }
+        None => both.find(char::is_whitespace)?,
+    };
+    let (a, b) = both.split_at_checked(end)?;
+    let b = b.trim_start();
+    let one = b.starts_with('"') || !b.contains(char::is_whitespace);
+    (one && !b.is_empty()).then_some((a, b))
+}
+
+/// Takes a name out of the quotes that git puts it in for its characters, as C does: `"a/\303\266\t"`.
+fn unquoted(name: &str) -> String {
+    let Some(inner) = name.strip_prefix('"') else {
+        return name.to_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes();
+    while let Some(byte) = rest.next().filter(|byte| *byte != b'"') {
+        let byte = match byte {
+            b'\\' => match rest.next() {
+                Some(b'a') => 0x07,
+                Some(b'b') => 0x08,
+                Some(b't') => b'\t',
+                Some(b'n') => b'\n',
+                Some(b'v') => 0x0b,
+                Some(b'f') => 0x0c,
+                Some(b'r') => b'\r',
+                Some(digit @ b'0'..=b'3') => {
+                    let digits = [Some(digit), rest.next(), rest.next()];
+                    let digits = digits.into_iter().flatten();
+                    digits.fold(0, |value: u8, digit| {
+                        value
+                            .wrapping_mul(8)
+                            .wrapping_add(digit.wrapping_sub(b'0') & 7)
+                    })
+                }
+                Some(itself) => itself,
+                None => break,
+            },
+            byte => byte,
+        };
+        bytes.push(byte);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Reads `-12,5 +12,7 @@`: how many lines of the old and of the new file follow.
@@ -194,6 +254,26 @@ mod tests {
                     diff --git a/old b/moved\nrename from old\nrename to moved\n";
         let files: Vec<String> = patch(text).files().into_iter().collect();
         assert_eq!(files, ["a.c", "moved", "new/n.c", "old"]);
+    }
+
+    #[test]
+    fn names_with_blanks_and_in_quotes_are_read_as_git_writes_them() {
+        let text = "diff --git a/d/with space.txt b/d/with space.txt\n--- a/d/with space.txt\t\n+++ b/d/with space.txt\t\n\
+                    @@ -1 +1 @@\n-1\n+2\n\
+                    --- /dev/null\n+++ \"b/d/\\303\\266 \\\"\\t.c\"\n@@ -0,0 +1 @@\n+x\n\
+                    diff --git a/m b/\"n x\"\nrename from old name\nrename to \"new \\303\\244\"\n\
+                    diff --git \"a/e \\\\\" \"b/e \\\\\"\nnew file mode 100644\n\
+                    --- a/stamped.c 2026-01-01 10:00\n+++ b/stamped.c\t2026-01-01\n@@ -1 +1 @@\n-1\n+2\n";
+        let files: Vec<String> = patch(text).files().into_iter().collect();
+        let expected = [
+            "d/with space.txt",
+            "d/ö \"\t.c",
+            "e \\",
+            "new ä",
+            "old name",
+            "stamped.c",
+        ];
+        assert_eq!(files, expected);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub enum SeriesError {
         path: PathBuf,
     },
     /// A line of the series file is not understood.
-    #[error("{}, line {line}: `{text}`", path.display())]
+    #[error("{}, line {line}: `{text}` is not the name of a patch, alone or with -pN", path.display())]
     Line {
         /// The series file.
         path: PathBuf,

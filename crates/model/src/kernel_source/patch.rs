@@ -55,7 +55,7 @@ pub struct PatchResult {
     pub fuzzy_hunks: u64,
     /// What did not apply.
     pub failed: Vec<FailedHunk>,
-    /// What patch(1) said, where no hunk is to blame.
+    /// What patch(1) said, where no hunk is to blame; or where else the same change was found.
     pub said: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use punctual_sys::SysRoot;
 use super::super::env_block::{EnvBlock, MOST};
 use super::super::generated::{Expects, OUTPUT};
 use super::super::grub::Grub;
-use super::super::pieces::Step;
+use super::super::pieces::{Step, appended};
 use super::super::{UNINSTALL, content, refusal, tools};
 use super::StayWish;
 use super::menu::Menu;
@@ -140,15 +140,9 @@ fn name_default(sys: &SysRoot, wish: &StayWish, maker: &str, name: &str, steps: 
         return;
     }
     let old = content(sys, DEFAULTS);
-    let begun = old.as_deref().unwrap_or_default();
-    let newline = if begun.is_empty() || begun.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
     steps.push(Step::Text {
         path: DEFAULTS.to_owned(),
-        new: format!("{begun}{newline}{added}"),
+        new: appended(old.as_deref(), &added),
         old,
         what,
     });

@@ -81,7 +81,16 @@ fn where_grub_would_not_heed_it_is_refused_with_the_reason() {
         CONFIG.replace("\tlinux\t", "\tblscfg\t"),
         "loader/entries here (blscfg)",
     );
+    case(
+        format!("{CONFIG}if [ \"$boot_counter\" = 0 ]; then\n  set default=1\nfi\n"),
+        "/boot/grub/grub.cfg sets default to 1, which overrides next_entry",
+    );
     case(String::new(), "cannot be read");
+    let own = Bench::grub(&[(CUSTOM, "set timeout=1; set default='mine'\n")]);
+    assert_eq!(
+        own.refused(),
+        "/boot/grub/custom.cfg sets default to mine, which overrides next_entry"
+    );
     let damaged = Bench::grub(&[("boot/grub/grubenv", "# something else")]);
     assert!(
         damaged.refused().contains("not an environment block"),

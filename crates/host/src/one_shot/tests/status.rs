@@ -36,6 +36,26 @@ fn status_tells_a_candidate_from_a_fallback() {
     assert!(status.next[0].contains("--confirm, with which the experiment goes on"));
     let confirmed = confirm(&bench.sys, &bench.state(), "2026-01-01T00:11:00Z").unwrap();
     assert_eq!(confirmed.confirmed.unwrap().boot_id, "boot-2");
+    assert!(
+        confirmed.next[0].contains("brings the machine's own kernel back"),
+        "{:?}",
+        confirmed.next
+    );
+    // As `grub-reboot` does it.
+    let mut env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
+    env.set(CHOICE, Some(ENTRY));
+    bench.write(GRUBENV, &env.bytes().unwrap());
+    let status = bench.status();
+    assert_eq!(status.state, OneShotState::Candidate);
+    assert!(
+        status.next[0].contains("boots the candidate again"),
+        "{:?}",
+        status.next
+    );
+    assert_eq!(
+        status.evidence.last().unwrap().says,
+        "the candidate is chosen"
+    );
     bench.restart("boot-3", "root=UUID=abc");
     bench.runs(STOCK, "#1 SMP PREEMPT_DYNAMIC");
     let status = bench.status();
