@@ -419,13 +419,17 @@ pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
     if table.rows.is_empty() {
         return None;
     }
-    let mut all = runs.iter().flat_map(|run| rows(run.record()));
-    if let Some(interval) = all.find_map(|series| series.mean_interval_ns) {
+    let all = || runs.iter().flat_map(|run| rows(run.record()));
+    let intervals = || all().filter_map(|series| series.mean_interval_ns);
+    if let Some(interval) = intervals().next() {
         let confidence = percent(interval.confidence);
-        let note = format!(
-            "±: half the {confidence} interval of the mean, which allows for dependent samples."
-        );
-        table.notes.push(note);
+        let cut = match intervals().any(|interval| interval.low <= 0.0) {
+            true => " It ends at 0 at the latest: where that cuts it, ± is its longer half.",
+            false => "",
+        };
+        table.notes.push(format!(
+            "±: half the {confidence} interval of the mean, which allows for dependent samples.{cut}"
+        ));
     }
     table.notes.extend(missing.reasons());
     let all = |run: &Named<'_>| {

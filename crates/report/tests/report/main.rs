@@ -530,6 +530,20 @@ fn page_and_terminal_say_how_long_to_measure_for_an_interval() {
 }
 
 #[test]
+fn an_interval_that_is_cut_at_0_is_said_to_be() {
+    let said = |low: f64| {
+        let mut item = item(1, 1);
+        item.record.series[0].mean_interval_ns = Some(Interval {
+            low,
+            high: 400_000.0,
+            confidence: 0.95,
+        });
+        markdown::page(&document(vec![item])).contains("± is its longer half.")
+    };
+    assert!(said(0.0) && !said(1.0));
+}
+
+#[test]
 fn a_table_without_a_caption_has_no_empty_words_in_markdown() {
     let mut document = document(Vec::new());
     let table = Table {
