@@ -162,7 +162,7 @@ mod tests {
         let spent = group(&tallies(), "10%", || {
             begun.elapsed() > Duration::from_secs(1)
         });
-        let cpus = punctual_sys::sched::affinity().unwrap().len() as u32;
+        let cpus = u32::try_from(punctual_sys::sched::affinity().unwrap().len()).unwrap();
         let all = begun.elapsed() * cpus.min(2 * GROUP);
         assert!(Duration::from(spent) < all / 4, "{spent} of {all:?}");
     }
