@@ -521,16 +521,10 @@ impl Draft {
                 n @ 1.. => n,
                 _ => return self.fault(format!("-t {text}: at least 1 thread")),
             },
-            None => match given.next.as_deref().map_or(0, number::leading) {
-                n @ 1.. => n,
-                _ => 0,
-            },
+            None => given.next.as_deref().map_or(0, number::leading).max(0),
         };
         self.a_thread_each = wanted == 0;
-        let wanted = match wanted {
-            0 => cpus().into(),
-            n => n,
-        };
+        let wanted = if wanted == 0 { cpus().into() } else { wanted };
         match u32::try_from(wanted) {
             Ok(n) if n <= THREAD_LIMIT => self.options.threads = n,
             _ => self.fault(format!("-t {wanted}: at most {THREAD_LIMIT} threads")),
