@@ -8,7 +8,7 @@
 //! The files that the series touches are copied to a scratch directory, and patch(1) works there: each patch first
 //! with `--dry-run`, because a patch of which only some hunks apply leaves those behind. Only when the outcome is
 //! known are the changed files moved into the tree, each replaced as a whole, with copies of the old ones that are
-//! put back should one of the moves fail.
+//! put back should one of the moves fail. What is killed in the middle of that leaves a note in the tree.
 
 mod apply;
 mod diff;
@@ -21,6 +21,7 @@ pub use apply::{Limits, apply};
 pub use diff::Patch;
 pub use error::SeriesError;
 pub use series::Series;
+pub(crate) use swap::NOTE;
 
 use std::io;
 use std::path::PathBuf;

@@ -2,6 +2,8 @@
 // Copyright (c) The Punctual developers
 
 //! Puts changed files into a tree, all or none.
+//!
+//! Whatever ends this program in the middle, or the machine, leaves a note in the tree, which says so to the next command.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -14,6 +16,12 @@ use punctual_sys::PathError;
 
 use super::PatchError;
 use crate::beneath::{Beneath, is, own_as};
+
+/// The note in the top directory of a tree that is being changed.
+pub(crate) const NOTE: &str = ".punctual-patching";
+const NOTE_TEXT: &str = "`punctual kernel patch` was changing files of this source. If it no longer runs, some of them are \
+    patched and others are not.\nRestore them, by unpacking the source or checking it out again, and remove what is called \
+    *.punctual-new. Then remove this file.\n";
 
 /// A file that is replaced, made or removed.
 #[derive(Debug)]
@@ -29,6 +37,8 @@ struct Places<'a> {
     beneath: &'a mut Beneath,
     kept: &'a Path,
     keep: Beneath,
+    /// Whether the note is there.
+    noted: bool,
 }
 
 /// Brings the named files of `tree` to what they are in `changed`, and returns how many differ. Old content is kept
@@ -49,6 +59,7 @@ pub(crate) fn swap(
         beneath,
         kept,
         keep: Beneath::open(kept).map_err(PathError::at("open", kept))?,
+        noted: false,
     };
     let mut from = Beneath::open(changed).map_err(PathError::at("open", changed))?;
     let mut done: Vec<Moved> = Vec::new();
@@ -62,10 +73,12 @@ pub(crate) fn swap(
             Ok(moved) => done.extend(moved),
             Err(err) => {
                 places.back(done)?;
+                places.is_whole()?;
                 return Err(err);
             }
         }
     }
+    places.is_whole()?;
     Ok(u64::try_from(done.len()).unwrap_or(u64::MAX))
 }
 
@@ -87,6 +100,7 @@ impl Places<'_> {
         if same {
             return Ok(None);
         }
+        self.note()?;
         if let Some((bytes, stat)) = &old {
             place(&mut self.keep, file, bytes, stat.st_mode, None)
                 .map_err(PathError::at("keep a copy of", &full))?;
@@ -111,6 +125,37 @@ impl Places<'_> {
             file: file.to_owned(),
             old,
         }))
+    }
+
+    /// Leaves the note, before the first file changes.
+    fn note(&mut self) -> Result<(), PatchError> {
+        use std::io::Write as _;
+        if self.noted {
+            return Ok(());
+        }
+        let full = self.tree.join(NOTE);
+        let mut file = self
+            .beneath
+            .create(Path::new(NOTE), 0o644)
+            .map_err(PathError::at("make", &full))?;
+        self.noted = true;
+        let written = file.write_all(NOTE_TEXT.as_bytes());
+        let written = written.and_then(|()| file.sync_all());
+        Ok(written.map_err(PathError::at("write", &full))?)
+    }
+
+    /// Takes the note away, when what it speaks of is on disk.
+    fn is_whole(&mut self) -> Result<(), PatchError> {
+        if !std::mem::take(&mut self.noted) {
+            return Ok(());
+        }
+        // That this cannot be done is no failure.
+        if let Ok(root) = File::open(self.tree) {
+            rustix::fs::syncfs(&root).ok();
+        }
+        let full = self.tree.join(NOTE);
+        let removed = self.beneath.remove(Path::new(NOTE));
+        Ok(removed.map_err(PathError::at("remove", &full))?)
     }
 
     fn back(&mut self, done: Vec<Moved>) -> Result<(), PatchError> {
@@ -236,10 +281,48 @@ mod tests {
         assert_eq!(fs::read(at("tree/gone")).unwrap(), b"was");
         assert_eq!(fs::read(at("tree/into")).unwrap(), b"file");
         assert!(!at("tree/made").exists());
+        assert!(!at("tree").join(NOTE).exists());
         fs::remove_dir(at("tree/z")).unwrap();
         assert_eq!(put_in(files).unwrap(), 6);
+        assert!(!at("tree").join(NOTE).exists());
         assert_eq!(fs::read(at("tree/into/b/c")).unwrap(), b"new");
         assert!(!at("tree/gone").exists());
         assert_eq!(fs::read(at("tree/z")).unwrap(), b"new");
+    }
+    #[test]
+    fn a_tree_of_which_not_all_files_are_changed_says_so() {
+        use crate::source::{Tree, TreeError};
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for (name, text) in [
+            ("tree/Makefile", "VERSION = 6\nPATCHLEVEL = 1\n"),
+            ("tree/Kconfig", ""),
+            ("new/Kconfig", "config A\n"),
+        ] {
+            above(&at(name)).unwrap();
+            fs::write(at(name), text).unwrap();
+        }
+        fs::create_dir(at("kept")).unwrap();
+        let (tree, kept) = (at("tree"), at("kept"));
+        let mut places = Places {
+            tree: &tree,
+            beneath: &mut Beneath::open(&tree).unwrap(),
+            kept: &kept,
+            keep: Beneath::open(&kept).unwrap(),
+            noted: false,
+        };
+        let mut new = Beneath::open(&at("new")).unwrap();
+        // What is the same leaves no note.
+        assert!(places.one(&mut new, Path::new("none")).unwrap().is_none());
+        Tree::open(&tree).unwrap();
+        places.one(&mut new, Path::new("Kconfig")).unwrap().unwrap();
+        let err = Tree::open(&tree).unwrap_err();
+        assert!(matches!(err, TreeError::HalfPatched { .. }), "{err:?}");
+        // Nor does a second one begin meanwhile.
+        places.noted = false;
+        places.note().unwrap_err();
+        places.noted = true;
+        places.is_whole().unwrap();
+        Tree::open(&tree).unwrap();
     }
 }

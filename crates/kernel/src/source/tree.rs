@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use crate::boot::Architecture;
 use crate::file::{open_regular, read_head};
 use crate::git::Git;
+use crate::patch::NOTE;
 use crate::tool::{ToolError, has};
 
 /// Where in a Makefile its version is: that of 6.12 has it in its first 200 bytes.
@@ -52,6 +53,12 @@ pub enum TreeError {
         /// The directory.
         path: PathBuf,
     },
+    /// A series was being put into it.
+    #[error("{} is half patched: `punctual kernel patch` was interrupted there, or still runs", path.display())]
+    HalfPatched {
+        /// The directory.
+        path: PathBuf,
+    },
 }
 
 impl Tree {
@@ -59,7 +66,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Fails where it has no Makefile with a version, or no Kconfig.
+    /// Fails where it has no Makefile with a version, or no Kconfig, and where it is half patched.
     pub fn open(path: &Path) -> Result<Self, TreeError> {
         let fault = |file, source| TreeError::Read {
             path: path.to_owned(),
@@ -73,6 +80,11 @@ impl Tree {
             version(&String::from_utf8_lossy(&makefile)).ok_or_else(|| TreeError::NoVersion {
                 path: path.to_owned(),
             })?;
+        if fs::symlink_metadata(path.join(NOTE)).is_ok() {
+            return Err(TreeError::HalfPatched {
+                path: path.to_owned(),
+            });
+        }
         Ok(Self {
             path: fs::canonicalize(path).map_err(|err| fault("directory", err))?,
             version,

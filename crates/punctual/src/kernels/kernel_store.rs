@@ -13,7 +13,8 @@ use punctual_kernel::build::BuildError;
 use punctual_kernel::config::{self, ConfigError, Values};
 use punctual_kernel::patch::PatchError;
 use punctual_kernel::source::{
-    self, FetchError, Fetched, KernelStore, KernelStoreError, Options, Tree, WantedSource,
+    self, FetchError, Fetched, KernelStore, KernelStoreError, Options, Tree, TreeError,
+    WantedSource,
 };
 use punctual_kernel::{ToolError, UnpackError};
 use punctual_model::{KernelSource, KernelStock};
@@ -144,7 +145,14 @@ impl FoundSource {
 /// Finds a source: a directory, or a name in the store.
 pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliError> {
     let open = |path: &Path| {
-        Tree::open(path).map_err(|err| failed(&format!("use {}", word.display()), err))
+        Tree::open(path).map_err(|err| {
+            let half = matches!(err, TreeError::HalfPatched { .. });
+            let mend = half.then_some(
+                "if it no longer runs: `punctual kernel rm NAME` and fetch the source again; in a directory of your own \
+                 restore the files, then remove .punctual-patching",
+            );
+            failed(&format!("use {}", word.display()), err).hints(mend)
+        })
     };
     if let Some(name) = word.to_str()
         && !name.contains('/')

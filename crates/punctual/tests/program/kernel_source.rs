@@ -279,6 +279,14 @@ fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
     let list = kernel(&home, &["list", "--json"]).fine().json();
     assert_eq!(list["sources"][0]["patches"][0]["applied"][0], "good.patch");
     assert_eq!(list["sources"][0]["patches"][0]["left_out"][0], "bad.patch");
+    // One that was killed in the middle has left its note.
+    fs::write(tree.join(".punctual-patching"), "").unwrap();
+    for verb in [
+        vec!["patch", "mine", shown(&series)],
+        vec!["config", "--source", "mine"],
+    ] {
+        kernel(&home, &verb).error(1, &["half patched"]).hinted();
+    }
 }
 
 #[test]
