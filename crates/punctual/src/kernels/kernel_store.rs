@@ -84,13 +84,27 @@ pub(crate) fn now() -> String {
 pub(crate) fn failed(what: &str, err: impl Error + Send + Sync + 'static) -> CliError {
     let lacking = tool(&err).and_then(|tool| Some((tool.missing()?.to_owned(), tool.package())));
     let Some((program, package)) = lacking else {
-        return CliError::failed_to(what).because(err);
+        let failed = match is_no_name(&err) {
+            true => CliError::failed_to(what).exiting(Exit::Usage),
+            false => CliError::failed_to(what),
+        };
+        return failed.because(err);
     };
     // What to do comes first: all that a program said before it stopped says less.
     CliError::failed_to(format!("{what}: {program} is not installed"))
         .because(err)
         .exiting(Exit::Unsupported)
         .hints(package.map(on_debian))
+}
+
+/// Whether a word of the command line cannot be a name in the store.
+fn is_no_name(err: &(dyn Error + 'static)) -> bool {
+    // Transparent errors hide what they wrap.
+    let stock = match (err.downcast_ref(), err.downcast_ref()) {
+        (Some(FetchError::Stock(stock)), _) | (_, Some(BuildError::Stock(stock))) => Some(stock),
+        _ => err.downcast_ref(),
+    };
+    matches!(stock, Some(KernelStoreError::Name { .. }))
 }
 
 /// Says how packages are installed.

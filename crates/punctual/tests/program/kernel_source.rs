@@ -122,6 +122,8 @@ fn a_source_is_fetched_verified_listed_and_removed() {
     kernel(&home, &["rm", "linux-6.12.9"])
         .error(2, &["no source, image or build"])
         .hinted();
+    kernel(&home, &["rm", "../x"]).error(2, &["not a valid name"]);
+    kernel(&home, &["fetch", shown(&tarball), "--name", "a b"]).error(2, &["not a valid name"]);
 }
 
 #[test]
