@@ -54,7 +54,7 @@ pub enum TreeError {
         path: PathBuf,
     },
     /// A series was being put into it.
-    #[error("{} is half patched: `punctual kernel patch` was ended there, or still runs", path.display())]
+    #[error("{} is half patched: `punctual kernel patch` was interrupted there, or still runs", path.display())]
     HalfPatched {
         /// The directory.
         path: PathBuf,
