@@ -86,7 +86,8 @@ pub fn revert(
                 None => continue,
             },
             due => {
-                let undone = undo(&entry, &due, access, online);
+                let undone = write_back(&entry, &due, access, online)
+                    .unwrap_or_else(|| read_back(&entry, access, online));
                 note(journal, seq, &undone);
                 if undone.is_fine() {
                     moved.insert(seq);
@@ -220,6 +221,10 @@ fn still_back(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeS
 
 /// Tries once more what the kernel refused: it may take the old value only now that another setting is
 /// back, or have brought it with that one. A disk's queue is as deep as it was once its scheduler is back.
+///
+/// Nothing is read back before everything is written. Of the lockup watchdogs' switches, the main one and one
+/// of the others must be on for either to have an effect; until then, reading one resets it (Linux 6.12 and
+/// older, `proc_watchdog_common`).
 fn try_again(
     journal: &mut Journal,
     moved: &mut BTreeSet<usize>,
@@ -241,11 +246,13 @@ fn try_again(
         let theirs = same().any(|(_, undone)| matches!(undone, Undone::Conflict { .. }));
         (!theirs).then_some((*seq, *first))
     });
-    for (seq, first) in again.collect::<Vec<_>>() {
-        let Some((entry, _)) = journal.entries().get(first).cloned() else {
-            continue;
-        };
-        let undone = undo(&entry, &Due::Always, access, online);
+    let written = again.filter_map(|(seq, first)| {
+        let (entry, _) = journal.entries().get(first)?;
+        let known = write_back(entry, &Due::Always, access, online);
+        Some((seq, entry.clone(), known))
+    });
+    for (seq, entry, known) in written.collect::<Vec<_>>() {
+        let undone = known.unwrap_or_else(|| read_back(&entry, access, online));
         note(journal, seq, &undone);
         if undone.is_fine() {
             moved.insert(seq);
@@ -348,14 +355,15 @@ fn due(entry: &Entry, progress: &Progress, journal: &Journal) -> Due {
     }
 }
 
-fn undo(entry: &Entry, due: &Due, access: &dyn Access, online: &CpuSet) -> Undone {
+/// Writes the old value, unless something speaks against it: then it returns what became of the setting.
+fn write_back(entry: &Entry, due: &Due, access: &dyn Access, online: &CpuSet) -> Option<Undone> {
     let same = |a: &str, b: &str| agree(&entry.target, entry.codec, a, b, online);
     let found = match super::value(access, &entry.target, entry.codec) {
         Ok(value) => value,
-        Err(err) => return lost(err, entry),
+        Err(err) => return Some(lost(err, entry)),
     };
     if same(&found, &entry.old) {
-        return Undone::AlreadyBack;
+        return Some(Undone::AlreadyBack);
     }
     let ours = match due {
         Due::From(ours) => same(&found, ours),
@@ -363,14 +371,16 @@ fn undo(entry: &Entry, due: &Due, access: &dyn Access, online: &CpuSet) -> Undon
         Due::Leave | Due::Nothing => false,
     };
     if !ours {
-        return match is_back(entry, &found, access, online) {
+        return Some(match is_back(entry, &found, access, online) {
             true => Undone::AlreadyBack,
             false => Undone::Conflict { value: found },
-        };
+        });
     }
-    if let Err(err) = put_back(entry, access) {
-        return lost(err, entry);
-    }
+    put_back(entry, access).err().map(|err| lost(err, entry))
+}
+
+/// Reads what was written back.
+fn read_back(entry: &Entry, access: &dyn Access, online: &CpuSet) -> Undone {
     match super::value(access, &entry.target, entry.codec) {
         Ok(value) if is_back(entry, &value, access, online) => Undone::Restored,
         Ok(value) => Undone::NotRestored { value },

@@ -3,6 +3,8 @@
 
 //! Settings that misbehave, and a program that is killed at every write.
 
+mod watchdogs;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
