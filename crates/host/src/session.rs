@@ -215,6 +215,7 @@ impl Tuner {
             held: plan.held.clone(),
             state: Some(self.dir.clone()),
             settings: None,
+            online: Some(plan.cpus_online.clone()),
         };
         let places = [dir].into_iter().chain(record).collect();
         let journal = Journal::begin(places, header, &plan)?;
@@ -445,9 +446,13 @@ fn take_back(
         steps,
         complete,
         again,
+        missing,
     } = apply::revert(&mut journal, access, sys, &online);
     report.steps = steps;
     report.complete = complete;
+    if !missing.is_empty() {
+        report.remarks.push(without(&missing));
+    }
     if again {
         report
             .remarks
@@ -462,6 +467,18 @@ fn take_back(
         }
     }
     Ok(report)
+}
+
+/// Says why threads did not get all their CPUs back.
+fn without(missing: &CpuSet) -> String {
+    let (cpus, are, them, they) = match missing.only() {
+        Some(_) => ("CPU", "is", "it", "it"),
+        None => ("CPUs", "are", "them", "they"),
+    };
+    format!(
+        "{cpus} {missing} {are} offline: this kernel adds {them} to a thread's CPUs only once {they} {are} \
+         online; revert again then"
+    )
 }
 
 fn online(sys: &SysRoot) -> CpuSet {

@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use punctual_model::{Gathered as _, KeptSession, Target};
+use punctual_model::{CpuSet, Gathered as _, KeptSession, Target};
 use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
@@ -45,6 +45,7 @@ pub(crate) fn header(started_ticks: u64) -> Header {
         held: Vec::new(),
         state: None,
         settings: None,
+        online: None,
     }
 }
 
@@ -59,6 +60,8 @@ pub(crate) enum Manner {
     RefusesEmpty,
     /// Says no as long as another setting has a value.
     RefusesWhile(&'static str, &'static str),
+    /// Takes of a set of CPUs those that another setting has.
+    CutsTo(&'static str),
     /// Makes an even number of it.
     RoundsDown,
     /// Says yes, and does nothing.
@@ -174,6 +177,10 @@ impl Access for Arc<Fake> {
         let reads = |all: &BTreeMap<String, (String, Manner)>, path: &str, value: &str| {
             all.get(path).is_some_and(|(now, _)| now == value)
         };
+        let cut = match all.get(&path) {
+            Some((_, Manner::CutsTo(other))) => all.get(*other).map(|(set, _)| cut(value, set)),
+            _ => None,
+        };
         let refused = matches!(all.get(&path), Some((_, Manner::RefusesWhile(other, value))) if reads(&all, other, value));
         let Some((now, manner)) = all.get_mut(&path) else {
             return Err(fault(Fault::Gone));
@@ -186,6 +193,7 @@ impl Access for Arc<Fake> {
                 return Err(fault(Fault::Refused));
             }
             Manner::RefusesEmpty => *now = value.to_owned(),
+            Manner::CutsTo(_) => *now = cut.unwrap_or_default(),
             Manner::RoundsDown => *now = (value.parse::<u64>().unwrap() & !1).to_string(),
             Manner::Ignores => {}
             Manner::Vanishes => drop(all.remove(&path)),
@@ -206,6 +214,11 @@ impl Access for Arc<Fake> {
         }
         Ok(())
     }
+}
+
+fn cut(set: &str, to: &str) -> String {
+    let [set, to]: [CpuSet; 2] = [set, to].map(|text| text.parse().unwrap());
+    set.common(&to).to_string()
 }
 
 fn fault(fault: Fault) -> AccessError {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use punctual_model::{CpuSet, Gathered as _, StepReport, Target, Undone, masks_agree};
 use punctual_sys::SysRoot;
 
+use super::revert::Cpus;
 use crate::journal::{Entry, Journal};
 use crate::knob::{Access, Thread, list_threads};
 
@@ -20,7 +21,7 @@ pub(super) fn give_back(
     journal: &Journal,
     access: &dyn Access,
     sys: &SysRoot,
-    online: &CpuSet,
+    cpus: Cpus<'_>,
 ) -> Vec<StepReport> {
     let moved: BTreeMap<i32, &Entry> = journal
         .entries()
@@ -46,8 +47,8 @@ pub(super) fn give_back(
         .filter_map(|thread| {
             let entry = heir_of(thread, &moved, &parents)?;
             let given = entry.new.as_deref()?;
-            masks_agree(&thread.cpus.to_string(), given, online)
-                .then(|| restore(thread, entry, access, online))
+            masks_agree(&thread.cpus.to_string(), given, cpus.online)
+                .then(|| restore(thread, entry, access, cpus.known))
         })
         .collect()
 }
@@ -68,11 +69,11 @@ fn heir_of<'a>(
     None
 }
 
-fn restore(thread: &Thread, entry: &Entry, access: &dyn Access, online: &CpuSet) -> StepReport {
+fn restore(thread: &Thread, entry: &Entry, access: &dyn Access, known: &CpuSet) -> StepReport {
     let target = Target::ThreadCpus(thread.id.clone());
     let undone = match access.write(&target, &entry.old) {
         Ok(()) => match access.read(&target) {
-            Ok(value) if masks_agree(&value, &entry.old, online) => Undone::Restored,
+            Ok(value) if masks_agree(&value, &entry.old, known) => Undone::Restored,
             Ok(value) => Undone::NotRestored { value },
             Err(_) => Undone::Gone,
         },

@@ -10,12 +10,15 @@
 //! somebody else's wish is therefore judged before the first write, and noted; those that are not are
 //! put back last. What was refused is tried once more after that: some old values the kernel takes only
 //! when another setting is back. In the end everything that was taken back is read once more.
+//!
+//! A thread is as before if it may run on every CPU that it could run on then, also on one that has gone
+//! offline since. Older kernels (seen: 5.10 and 6.1) cut that one off when the old mask is written.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use punctual_model::{
-    CpuSet, Gathered as _, Ordered as _, StepOutcome, StepReport, Target, Undone,
+    CpuId, CpuSet, Gathered as _, Ordered as _, StepOutcome, StepReport, Target, Undone,
 };
 use punctual_sys::SysRoot;
 
@@ -32,6 +35,17 @@ pub struct Reverted {
     pub complete: bool,
     /// Whether what is not could perhaps be taken back later.
     pub again: bool,
+    /// Offline CPUs that threads cannot be given back before they are online.
+    pub missing: CpuSet,
+}
+
+/// The CPUs that matter to the masks of threads.
+#[derive(Clone, Copy)]
+pub(super) struct Cpus<'a> {
+    /// Those that are online: who set a mask is judged by these alone.
+    pub(super) online: &'a CpuSet,
+    /// Those that are there, or were when the session began: a thread gets them back.
+    pub(super) known: &'a CpuSet,
 }
 
 /// What there is to do about a setting.
@@ -60,13 +74,18 @@ pub fn revert(
     sys: &SysRoot,
     online: &CpuSet,
 ) -> Reverted {
+    let known = known(journal, sys, online);
+    let cpus = Cpus {
+        online,
+        known: &known,
+    };
     let theirs = theirs(journal, access, online);
     if !journal.is_reverting() {
         let theirs = theirs.iter().copied().collect();
         drop(journal.note(Record::Revert { theirs }));
     }
     let ours = ours(journal, access, online);
-    let mut moved = still_back(journal, access, online);
+    let mut moved = still_back(journal, access, &known);
     // What was dealt with, the newest first.
     let mut dealt: Vec<(usize, Undone)> = Vec::new();
     for seq in order(journal) {
@@ -86,7 +105,8 @@ pub fn revert(
                 None => continue,
             },
             due => {
-                let undone = undo(&entry, &due, access, online);
+                let undone = write_back(&entry, &due, access, cpus)
+                    .unwrap_or_else(|| read_back(&entry, access, cpus));
                 note(journal, seq, &undone);
                 if undone.is_fine() {
                     moved.insert(seq);
@@ -96,8 +116,8 @@ pub fn revert(
         };
         dealt.push((seq, undone));
     }
-    try_again(journal, &mut moved, &mut dealt, access, online);
-    settle(journal, &moved, &mut dealt, access, online);
+    try_again(journal, &mut moved, &mut dealt, access, cpus);
+    settle(journal, &moved, &mut dealt, access, cpus);
     let mut steps: Vec<StepReport> = dealt
         .into_iter()
         .filter_map(|(seq, undone)| {
@@ -115,12 +135,39 @@ pub fn revert(
         )
     };
     let again = steps.iter().filter_map(|s| s.undone.as_ref()).any(again);
-    steps.extend(inherit::give_back(journal, access, sys, online));
+    steps.extend(inherit::give_back(journal, access, sys, cpus));
+    // Those that the session itself took offline are back by now.
+    let online = sys.fact("/sys/devices/system/cpu/online");
+    let offline = known.without(&online.unwrap_or_else(|| cpus.online.clone()));
+    let missing = steps.iter().flat_map(|step| cut_off(step, &offline));
+    let missing: CpuSet = missing.collect();
     let fine = |step: &StepReport| step.undone.as_ref().is_some_and(Undone::is_fine);
     Reverted {
         complete: !journal.is_damaged() && steps.iter().all(fine),
-        again,
+        again: again || !missing.is_empty(),
+        missing,
         steps,
+    }
+}
+
+/// Lists the CPUs that are online, or were when the session began and can be again.
+fn known(journal: &Journal, sys: &SysRoot, online: &CpuSet) -> CpuSet {
+    let before = journal.header().online.clone().unwrap_or_default();
+    // One that was taken out of the machine is nothing that a thread could get back.
+    let there: Option<CpuSet> = sys.fact("/sys/devices/system/cpu/present");
+    let there = there.unwrap_or_else(|| before.clone());
+    online.iter().chain(before.common(&there).iter()).collect()
+}
+
+/// Lists those of `offline` that a thread had before and has not got back.
+fn cut_off(step: &StepReport, offline: &CpuSet) -> Vec<CpuId> {
+    match (&step.target, &step.undone) {
+        (Target::ThreadCpus(_), Some(Undone::NotRestored { value })) => {
+            let old: CpuSet = step.old.parse().unwrap_or_default();
+            let now: CpuSet = value.parse().unwrap_or_default();
+            old.common(offline).without(&now).iter().collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -207,25 +254,29 @@ fn ours(journal: &Journal, access: &dyn Access, online: &CpuSet) -> Vec<Target> 
 
 /// Lists the settings that were only kept and that an earlier try has put back, as far as they still
 /// are: what this one takes back may move them again.
-fn still_back(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeSet<usize> {
+fn still_back(journal: &Journal, access: &dyn Access, known: &CpuSet) -> BTreeSet<usize> {
     let entries = journal.entries().iter().enumerate();
     let back = entries.filter(|(_, (entry, progress))| {
         entry.new.is_none()
             && progress.undone.as_ref().is_some_and(Undone::is_fine)
             && super::value(access, &entry.target, entry.codec)
-                .is_ok_and(|now| agree(&entry.target, entry.codec, &now, &entry.old, online))
+                .is_ok_and(|now| agree(&entry.target, entry.codec, &now, &entry.old, known))
     });
     back.map(|(seq, _)| seq).into_set()
 }
 
 /// Tries once more what the kernel refused: it may take the old value only now that another setting is
 /// back, or have brought it with that one. A disk's queue is as deep as it was once its scheduler is back.
+///
+/// Nothing is read back before everything is written. Of the lockup watchdogs' switches, the main one and one
+/// of the others must be on for either to have an effect; until then, reading one resets it (Linux 6.12 and
+/// older, `proc_watchdog_common`).
 fn try_again(
     journal: &mut Journal,
     moved: &mut BTreeSet<usize>,
     dealt: &mut [(usize, Undone)],
     access: &dyn Access,
-    online: &CpuSet,
+    cpus: Cpus<'_>,
 ) {
     let target = |seq: usize| Some(&journal.entries().get(seq)?.0.target);
     let refused =
@@ -241,11 +292,13 @@ fn try_again(
         let theirs = same().any(|(_, undone)| matches!(undone, Undone::Conflict { .. }));
         (!theirs).then_some((*seq, *first))
     });
-    for (seq, first) in again.collect::<Vec<_>>() {
-        let Some((entry, _)) = journal.entries().get(first).cloned() else {
-            continue;
-        };
-        let undone = undo(&entry, &Due::Always, access, online);
+    let written = again.filter_map(|(seq, first)| {
+        let (entry, _) = journal.entries().get(first)?;
+        let known = write_back(entry, &Due::Always, access, cpus);
+        Some((seq, entry.clone(), known))
+    });
+    for (seq, entry, known) in written.collect::<Vec<_>>() {
+        let undone = known.unwrap_or_else(|| read_back(&entry, access, cpus));
         note(journal, seq, &undone);
         if undone.is_fine() {
             moved.insert(seq);
@@ -262,7 +315,7 @@ fn settle(
     moved: &BTreeSet<usize>,
     dealt: &mut [(usize, Undone)],
     access: &dyn Access,
-    online: &CpuSet,
+    cpus: Cpus<'_>,
 ) {
     // A setting that several steps change was as the first of them found it.
     let mut all: Vec<(usize, Entry)> = Vec::new();
@@ -282,7 +335,7 @@ fn settle(
     // None where it is as before, or gone.
     let differs = |entry: &Entry| {
         let now = super::value(access, &entry.target, entry.codec).ok()?;
-        (!is_back(entry, &now, access, online)).then_some(now)
+        (!is_back(entry, &now, access, cpus.known)).then_some(now)
     };
     let mut say = |journal: &mut Journal, seq: usize, undone: Undone| {
         note(journal, seq, &undone);
@@ -348,31 +401,34 @@ fn due(entry: &Entry, progress: &Progress, journal: &Journal) -> Due {
     }
 }
 
-fn undo(entry: &Entry, due: &Due, access: &dyn Access, online: &CpuSet) -> Undone {
-    let same = |a: &str, b: &str| agree(&entry.target, entry.codec, a, b, online);
+/// Writes the old value, unless something speaks against it: then it returns what became of the setting.
+fn write_back(entry: &Entry, due: &Due, access: &dyn Access, cpus: Cpus<'_>) -> Option<Undone> {
+    let same = |a: &str, b: &str, cpus| agree(&entry.target, entry.codec, a, b, cpus);
     let found = match super::value(access, &entry.target, entry.codec) {
         Ok(value) => value,
-        Err(err) => return lost(err, entry),
+        Err(err) => return Some(lost(err, entry)),
     };
-    if same(&found, &entry.old) {
-        return Undone::AlreadyBack;
+    if same(&found, &entry.old, cpus.known) {
+        return Some(Undone::AlreadyBack);
     }
     let ours = match due {
-        Due::From(ours) => same(&found, ours),
+        Due::From(ours) => same(&found, ours, cpus.online),
         Due::Always => true,
         Due::Leave | Due::Nothing => false,
     };
     if !ours {
-        return match is_back(entry, &found, access, online) {
+        return Some(match is_back(entry, &found, access, cpus.known) {
             true => Undone::AlreadyBack,
             false => Undone::Conflict { value: found },
-        };
+        });
     }
-    if let Err(err) = put_back(entry, access) {
-        return lost(err, entry);
-    }
+    put_back(entry, access).err().map(|err| lost(err, entry))
+}
+
+/// Reads what was written back.
+fn read_back(entry: &Entry, access: &dyn Access, cpus: Cpus<'_>) -> Undone {
     match super::value(access, &entry.target, entry.codec) {
-        Ok(value) if is_back(entry, &value, access, online) => Undone::Restored,
+        Ok(value) if is_back(entry, &value, access, cpus.known) => Undone::Restored,
         Ok(value) => Undone::NotRestored { value },
         Err(err) => lost(err, entry),
     }
@@ -392,8 +448,8 @@ fn put_back(entry: &Entry, access: &dyn Access) -> Result<(), AccessError> {
 }
 
 /// Whether a setting that reads `now` is as it was before.
-fn is_back(entry: &Entry, now: &str, access: &dyn Access, online: &CpuSet) -> bool {
-    agree(&entry.target, entry.codec, now, &entry.old, online)
+fn is_back(entry: &Entry, now: &str, access: &dyn Access, known: &CpuSet) -> bool {
+    agree(&entry.target, entry.codec, now, &entry.old, known)
         || all_cpus(entry, access).is_some_and(|all| {
             now.parse()
                 .is_ok_and(|now: CpuSet| all.without(&now).is_empty())

@@ -3,6 +3,9 @@
 
 //! Settings that misbehave, and a program that is killed at every write.
 
+mod cpus;
+mod watchdogs;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +15,7 @@ use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
 use super::*;
-use crate::journal::Found;
+use crate::journal::{Found, Header};
 use crate::knob::Patient;
 use crate::private_dir::PrivateDir;
 use crate::testing::{Fake, Manner, header};

@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 
 use punctual_model::{
-    Codec, Hold, KeptSession, KnobGuard, PlanStep, StepOutcome, StepReport, Target, Undone, json,
+    Codec, CpuSet, Hold, KeptSession, KnobGuard, PlanStep, StepOutcome, StepReport, Target, Undone,
+    json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,9 @@ pub struct Header {
     /// How many settings follow, all of them on disk before the first is changed; none in journals of older programs.
     #[serde(default)]
     pub settings: Option<usize>,
+    /// The CPUs that were online when it began; none in journals of older programs.
+    #[serde(default)]
+    pub online: Option<CpuSet>,
 }
 
 /// A process that keeps watch over a session.

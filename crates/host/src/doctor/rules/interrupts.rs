@@ -107,16 +107,34 @@ pub(super) const RULES: &[Entry] = &[
     },
 ];
 
-/// Returns the CPUs that an interrupt goes to, as far as the kernel says, and the file.
-fn targets(case: &Case<'_>, number: u32) -> Option<(CpuSet, Evidence)> {
+/// Where an interrupt goes, as far as the kernel says, with the file that says it.
+enum Goes {
+    /// To none of the judged CPUs.
+    Elsewhere,
+    /// There once more: many x86 interrupts get the CPUs that were written when they next fire.
+    OnceMore(Evidence),
+    /// There.
+    There(Evidence),
+}
+
+fn goes(case: &Case<'_>, number: u32) -> Option<Goes> {
     let file = |name: &str| {
         let path = format!("/proc/irq/{number}/{name}");
-        case.value_if::<CpuSet>(&path).ok().flatten()
+        let seen = case.value_if::<CpuSet>(&path).ok().flatten()?;
+        Some((seen.evidence(), seen.value))
     };
-    let seen = file("effective_affinity_list").or_else(|| file("smp_affinity_list"))?;
+    let allowed = file("smp_affinity_list");
+    let (evidence, cpus) = file("effective_affinity_list").or_else(|| allowed.clone())?;
+    let judged = |cpus: &CpuSet| !cpus.common(&case.cpus).is_empty();
     // An empty effective affinity is that of an interrupt which is not in use, or which each CPU has for itself.
-    let evidence = seen.evidence();
-    (!seen.value.is_empty()).then_some((seen.value, evidence))
+    if cpus.is_empty() {
+        return None;
+    }
+    Some(match allowed {
+        _ if !judged(&cpus) => Goes::Elsewhere,
+        Some((evidence, allowed)) if !judged(&allowed) => Goes::OnceMore(evidence),
+        _ => Goes::There(evidence),
+    })
 }
 
 fn on_judged(case: &Case<'_>) -> Answer {
@@ -125,9 +143,10 @@ fn on_judged(case: &Case<'_>) -> Answer {
     }
     let table = case.text("/proc/interrupts")?;
     let mut there: Vec<(u64, Evidence)> = Vec::new();
+    let mut moving: Vec<Evidence> = Vec::new();
     let mut known = 0;
     for interrupt in interrupts(table.value) {
-        let Some((cpus, seen)) = targets(case, interrupt.number) else {
+        let Some(goes) = goes(case, interrupt.number) else {
             continue;
         };
         known += 1;
@@ -136,20 +155,22 @@ fn on_judged(case: &Case<'_>) -> Answer {
             .counts
             .values()
             .fold(0_u64, |sum, n| sum.saturating_add(*n));
-        if count > 0 && !cpus.common(&case.cpus).is_empty() {
-            there.push((count, cite(&interrupt, count, &seen)));
+        match goes {
+            Goes::There(seen) if count > 0 => there.push((count, cite(&interrupt, count, &seen))),
+            Goes::OnceMore(seen) if count > 0 => moving.push(cite(&interrupt, count, &seen)),
+            _ => {}
         }
     }
     there.order_by_key(|(count, _)| std::cmp::Reverse(*count));
     let says = format!("{} of {known} interrupts go to judged CPUs", there.len());
     let evidence = there.into_iter().map(|(_, evidence)| evidence).collect();
-    let looked_at = vec![evidence_of_table(known)];
-    found_if(
-        evidence,
-        says,
-        "no active interrupt goes to them",
-        looked_at,
-    )
+    let fine_says = match moving.len() {
+        0 => "no active interrupt goes to them".to_owned(),
+        1 => "no active interrupt stays there; 1 moves away when it next fires".to_owned(),
+        n => format!("no active interrupt stays there; {n} move away when they next fire"),
+    };
+    let looked_at = [vec![evidence_of_table(known)], moving].concat();
+    found_if(evidence, says, fine_says, looked_at)
 }
 
 fn cite(interrupt: &Interrupt, count: u64, seen: &Evidence) -> Evidence {
