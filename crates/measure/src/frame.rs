@@ -593,10 +593,8 @@ fn pin(threads: &[ThreadEvidence]) -> Pin {
 /// Returns the CPU time of the threads that may run on the CPU where that is most.
 fn busiest_cpu(cpus: &CpuSet, threads: &[ThreadEvidence]) -> Nanos {
     let on = |cpu: u32| {
-        threads
-            .iter()
-            .filter(|t| t.asked_cpus.contains(cpu))
-            .fold(Nanos::ZERO, |sum, t| sum + t.finished.cpu_time)
+        let there = threads.iter().filter(|t| t.asked_cpus.contains(cpu));
+        there.fold(Nanos::ZERO, |sum, t| sum + t.finished.cpu_time)
     };
     cpus.iter().map(on).max().unwrap_or_default()
 }
