@@ -289,6 +289,7 @@ mod tests {
         assert!(!at("tree/gone").exists());
         assert_eq!(fs::read(at("tree/z")).unwrap(), b"new");
     }
+
     #[test]
     fn a_tree_of_which_not_all_files_are_changed_says_so() {
         use crate::source::{Tree, TreeError};
