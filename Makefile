@@ -17,7 +17,8 @@ export CARGO_TARGET_$(shell echo $(TRIPLE) | tr a-z- A-Z_)_LINKER := $(CROSS)-gc
 export CC_$(subst -,_,$(TRIPLE)) := $(CROSS)-gcc
 export AR_$(subst -,_,$(TRIPLE)) := $(CROSS)-ar
 endif
-# Says that the binary is whole, so that `make run` does not take anything out of it again.
+FIRST := $(TARGET_DIR)/$(TRIPLE)/first/punctual
+# Says that the binary is whole, so that `make run` uses it.
 WHOLE := $(BINARY).whole
 
 bindir := $(DESTDIR)$(PREFIX)/bin
@@ -59,10 +60,10 @@ MAPPED := CFLAGS='$(CFLAGS) -ffile-prefix-map=$(SOURCES)=. -ffile-prefix-map=$(C
 # What the index does not use of SQLite stays out.
 SQLITE := $(addprefix -USQLITE_,ENABLE_FTS3 ENABLE_FTS3_PARENTHESIS ENABLE_FTS5 ENABLE_RTREE ENABLE_DBSTAT_VTAB ENABLE_STAT4 SOUNDEX)
 STATIC := $(MAPPED) LIBSQLITE3_FLAGS='$(SQLITE)' RUSTFLAGS='-C target-feature=+crt-static $(REMAP)'
-COMPILE := $(STATIC) $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+COMPILE = $(STATIC) $(CARGO) build --locked --package punctual --target $(TRIPLE) --profile
 
 build: agent
-	PUNCTUAL_AGENT='$(AGENT)' $(COMPILE)
+	PUNCTUAL_AGENT='$(AGENT)' $(COMPILE) release
 	@touch '$(WHOLE)'
 	@$(BINARY) kernel initramfs --force -o '$(AGENT).cpio.gz'
 	@[ "$$(wc -c <'$(AGENT).cpio.gz')" -lt 3000000 ] || \
@@ -104,16 +105,17 @@ dist-check:
 	@scripts/prerequisites.sh dist
 	scripts/dist-check.sh '$(DIST)'
 
-# What a first assessment needs, which is there in a third of the time: no agent, no PNG, no Parquet. The program says
-# what it was made without. Where `make build` made the whole program, that is what runs.
+# What a first assessment needs, which is there in a third of the time: no agent, no PNG, no Parquet, and only what measures and computes is
+# optimised. The program says what it was made without. Where `make build` made the whole program, that is what runs.
 run:
 	@scripts/prerequisites.sh build
 ifeq ($(wildcard $(WHOLE)),)
-	$(COMPILE) --no-default-features --features workbench
+	$(COMPILE) first --no-default-features --features workbench
+	$(FIRST) assess
 else
-	PUNCTUAL_AGENT='$(wildcard $(AGENT))' $(COMPILE)
-endif
+	PUNCTUAL_AGENT='$(wildcard $(AGENT))' $(COMPILE) release
 	$(BINARY) assess
+endif
 
 # Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too.
 test: export PUNCTUAL_AGENT ?= $(abspath $(TARGET_DIR))/$(TRIPLE)/test-agent/punctual

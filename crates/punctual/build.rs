@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Packs the agent to a third of its size: it is unpacked where a guest needs it. Not as much in a program that is only tested.
+#[cfg(feature = "agent")]
 fn packed(agent: &[u8]) -> std::io::Result<Vec<u8>> {
     if agent.is_empty() {
         return Ok(Vec::new());
@@ -56,7 +57,16 @@ fn packed(agent: &[u8]) -> std::io::Result<Vec<u8>> {
         true => 19,
         false => 1,
     };
-    zstd::bulk::compress(agent, level)
+    zstd_for_agent::bulk::compress(agent, level)
+}
+
+/// Holds none: guests get the whole program, as without `PUNCTUAL_AGENT`.
+#[cfg(not(feature = "agent"))]
+fn packed(agent: &[u8]) -> std::io::Result<Vec<u8>> {
+    if !agent.is_empty() {
+        println!("cargo::warning=PUNCTUAL_AGENT is left out: this program has no feature `agent`");
+    }
+    Ok(Vec::new())
 }
 
 /// Collects the files below a directory. What Python leaves there, and hidden files, do not belong to it.

@@ -3,7 +3,6 @@
 
 //! What a machine can be relied on for, as far as its runs tell.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::RunRecord;
@@ -13,7 +12,8 @@ use crate::units::Nanos;
 pub const ASSESSMENT_FORMAT: &str = "punctual.assessment/1";
 
 /// The runs of an assessment and what follows from them.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Assessment {
     /// `punctual.assessment/1`.
     pub format: String,
@@ -40,7 +40,8 @@ pub struct Assessment {
 }
 
 /// A run under one condition.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Condition {
     /// `idle`, or what the loads of the condition are called.
     pub name: String,
@@ -49,7 +50,8 @@ pub struct Condition {
 }
 
 /// How a deadline was kept.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct DeadlineVerdict {
     /// The deadline.
     pub deadline_ns: Nanos,
@@ -60,7 +62,8 @@ pub struct DeadlineVerdict {
 }
 
 /// How often a deadline was missed under one condition.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MissRate {
     /// The name of the condition.
     pub condition: String,
@@ -79,9 +82,8 @@ pub struct MissRate {
 
 /// Real-time classes after Bridgers (2015). The class *safe*, where a miss injures, is never given:
 /// no measurement shows it.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RealTimeClass {
     /// The deadline is missed more often than the system could make up for.

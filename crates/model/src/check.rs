@@ -3,11 +3,11 @@
 
 //! Validity checks: why a run may, or may not, be believed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One validity check and its evidence.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Stable name, such as `lost-samples`.
     pub id: String,
@@ -18,7 +18,8 @@ pub struct Check {
 }
 
 /// The outcome of a check. Only [`CheckStatus::Pass`] lets a run be valid: checks fail closed.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
     /// The evidence says yes.

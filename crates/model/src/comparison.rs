@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Interval;
@@ -16,7 +15,8 @@ use crate::requirement::RequirementResult;
 pub const COMPARISON_FORMAT: &str = "punctual.comparison/1";
 
 /// Groups of runs, and what can be said of each compared with the first.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// `punctual.comparison/1`.
     pub format: String,
@@ -50,7 +50,8 @@ impl Comparison {
 }
 
 /// What a group is, compared with the first.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ComparisonAnswer {
     /// Name of the group.
     pub group: String,
@@ -61,7 +62,8 @@ pub struct ComparisonAnswer {
 }
 
 /// How groups were compared.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ComparisonMethod {
     /// `permutation` of runs; `earlier` where earlier runs say how much runs vary; `welch` of published means.
     pub test: String,
@@ -96,7 +98,8 @@ pub struct ComparisonMethod {
 }
 
 /// One group of runs.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ComparedGroup {
     /// Its name.
     pub name: String,
@@ -114,7 +117,8 @@ pub struct ComparedGroup {
 }
 
 /// The samples of one run. Intervals cover what that run did, not what another boot would do.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Number of samples.
     pub samples: u64,
@@ -129,7 +133,8 @@ pub struct Distribution {
 }
 
 /// A mean in a table that somebody published.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PublishedMean {
     /// Number of runs.
     pub runs: u64,
@@ -142,7 +147,8 @@ pub struct PublishedMean {
 }
 
 /// One run that was compared.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ComparedRun {
     /// Identity of the run.
     pub id: String,
@@ -164,7 +170,8 @@ pub struct ComparedRun {
 }
 
 /// One run that was not compared.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RefusedRun {
     /// Identity of the run, or the name of its file.
     pub id: String,
@@ -176,7 +183,8 @@ pub struct RefusedRun {
 }
 
 /// How one figure of two groups compares.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ComparedFigure {
     /// The figure: `p99`, `max`, `gflops[n=4000]`.
     pub figure: String,
@@ -238,7 +246,8 @@ pub struct ComparedFigure {
 }
 
 /// Why there is no verdict.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Withheld {
     /// What stands in the way.
     pub reason: WithheldReason,
@@ -247,9 +256,8 @@ pub struct Withheld {
 }
 
 /// What stands in the way of a verdict.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WithheldReason {
     /// Runs of unequal length, and a figure that depends on it.
@@ -267,7 +275,8 @@ pub enum WithheldReason {
 }
 
 /// One figure of one group.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GroupFigure {
     /// Name of the group.
     pub group: String,
@@ -289,7 +298,8 @@ pub struct GroupFigure {
 }
 
 /// A ratio or a difference.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Effect {
     /// The estimate.
     pub estimate: f64,
@@ -298,7 +308,8 @@ pub struct Effect {
 }
 
 /// What a run is drawn again from.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalLevel {
     /// Blocks of the samples that every run recorded.
@@ -308,7 +319,8 @@ pub enum IntervalLevel {
 }
 
 /// How values are compared.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonScale {
     /// By their logarithms, where all are above 0: effects are ratios.
@@ -318,7 +330,8 @@ pub enum ComparisonScale {
 }
 
 /// What follows from a comparison.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
     /// There is an effect, in the good direction.
@@ -338,7 +351,8 @@ pub enum ComparisonVerdict {
 }
 
 /// A requirement on one group.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GroupRequirement {
     /// Name of the group.
     pub group: String,

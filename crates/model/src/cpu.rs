@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A logical CPU number, as in `/sys/devices/system/cpu/cpuN`.
@@ -17,9 +16,10 @@ pub type CpuId = u32;
 pub const CPU_LIMIT: CpuId = 1_024;
 
 /// A set of CPUs, read and written in the kernel's list syntax, such as `0-3,5,8-11`.
-#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schemas", schemars(with = "String"))]
 pub struct CpuSet(BTreeSet<CpuId>);
 
 impl CpuSet {

@@ -3,7 +3,6 @@
 
 //! What on a machine hurts determinism: the rules, and what each of them found.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -14,7 +13,8 @@ use crate::host::HostFacts;
 pub const DIAGNOSIS_FORMAT: &str = "punctual.diagnosis/1";
 
 /// What the rules say of a machine.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// `punctual.diagnosis/1`.
     pub format: String,
@@ -44,7 +44,8 @@ impl Diagnosis {
 pub const PROCESS_DIAGNOSIS_FORMAT: &str = "punctual.process-diagnosis/1";
 
 /// What the rules say of running processes.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ProcessDiagnosis {
     /// `punctual.process-diagnosis/1`.
     pub format: String,
@@ -55,7 +56,8 @@ pub struct ProcessDiagnosis {
 }
 
 /// A process, and one verdict a rule.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JudgedProcess {
     /// Its number.
     pub pid: u32,
@@ -68,7 +70,8 @@ pub struct JudgedProcess {
 }
 
 /// A thread of a process that is judged.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JudgedThread {
     /// Its number.
     pub tid: u32,
@@ -83,7 +86,8 @@ pub struct JudgedThread {
 }
 
 /// How the judged CPUs were chosen.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CpuChoice {
     /// They were asked for.
@@ -95,7 +99,8 @@ pub enum CpuChoice {
 }
 
 /// What a rule says of the machine.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The rule.
     pub rule: Rule,
@@ -111,7 +116,8 @@ pub struct Verdict {
 }
 
 /// What `punctual tune` can do about a finding on a machine.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TuneAdvice {
     /// The setting, as `--set` takes it: `vm.swappiness=10`. Null where it is unavailable here.
     pub setting: Option<String>,
@@ -122,7 +128,8 @@ pub struct TuneAdvice {
 }
 
 /// The outcome of a rule.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOutcome {
     /// What the rule looks for is there.
@@ -136,7 +143,8 @@ pub enum RuleOutcome {
 }
 
 /// A file and its value, or why it has none.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// The file.
     pub path: String,
@@ -147,7 +155,8 @@ pub struct Evidence {
 }
 
 /// One thing that hurts determinism.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Rule {
     /// Stable name, such as `governor`.
     pub id: String,
@@ -168,9 +177,8 @@ pub struct Rule {
 }
 
 /// What a finding can cost a real-time thread.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Nothing by itself: it limits what is available or visible.
@@ -198,7 +206,8 @@ impl Severity {
 }
 
 /// Who can fix a finding.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fixer {
     /// A setting of the running kernel, which `punctual tune` changes and takes back.

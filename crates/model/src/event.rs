@@ -5,7 +5,6 @@
 //!
 //! The same events feed the live view and the store, so that a live view is a replayed view.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
@@ -14,7 +13,8 @@ use crate::run::{Ended, PrecisionState, ThresholdHit};
 use crate::units::Nanos;
 
 /// Something that a run has to say.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The measuring threads run.
@@ -38,7 +38,8 @@ pub enum Event {
 }
 
 /// How far a run is, and its figures up to now.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// Time since the start.
     pub t_ns: Nanos,
@@ -79,7 +80,8 @@ impl Progress {
 }
 
 /// One thread's figures up to now.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SeriesProgress {
     /// Number of the thread, from 0.
     pub thread: u32,
@@ -117,7 +119,8 @@ pub struct SeriesProgress {
 
 /// Samples of one step of a coarse histogram. Steps end below 4, 5, 6 and 7 times a power of two;
 /// those without samples are left out.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LatencyStep {
     /// The highest latency of the step.
     pub to_ns: u64,
@@ -126,7 +129,8 @@ pub struct LatencyStep {
 }
 
 /// What a load has done up to now.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LoadProgress {
     /// The load as it was asked for.
     pub load: String,
@@ -141,7 +145,8 @@ pub struct LoadProgress {
 }
 
 /// Figures of a moving window.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WindowFigures {
     /// Samples in the window.
     pub count: u64,

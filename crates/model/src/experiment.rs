@@ -3,7 +3,6 @@
 
 //! What the runs of an experiment say.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, ComparisonScale};
@@ -14,7 +13,8 @@ use crate::figure::Interval;
 pub const EXPERIMENT_RESULTS_FORMAT: &str = "punctual.experiment-results/1";
 
 /// The results of an experiment, as far as it got.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ExperimentResults {
     /// `punctual.experiment-results/1`.
     pub format: String,
@@ -59,7 +59,8 @@ pub struct LookRule {
 }
 
 /// A factor.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ExperimentFactor {
     /// Its name.
     pub name: String,
@@ -68,7 +69,8 @@ pub struct ExperimentFactor {
 }
 
 /// A cell.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ExperimentCell {
     /// Its name, as groups of comparisons have it.
     pub name: String,
@@ -77,7 +79,8 @@ pub struct ExperimentCell {
 }
 
 /// What one measurement of the cells says.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MeasurementResults {
     /// Its name.
     pub measurement: String,
@@ -89,7 +92,8 @@ pub struct MeasurementResults {
 }
 
 /// The effect of a level, or of two together, over all cells.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FactorEffect {
     /// The figure.
     pub figure: String,
@@ -119,7 +123,8 @@ pub struct FactorEffect {
 }
 
 /// A level in place of the first one.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LevelChange {
     /// Name of the factor.
     pub factor: String,
@@ -130,7 +135,8 @@ pub struct LevelChange {
 }
 
 /// A cell among those to choose from.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ParetoCell {
     /// Its name.
     pub cell: String,
@@ -142,7 +148,8 @@ pub struct ParetoCell {
 }
 
 /// One figure of a cell.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ParetoValue {
     /// The measurement.
     pub measurement: String,
@@ -157,7 +164,8 @@ pub struct ParetoValue {
 }
 
 /// Looks at an experiment while it went on, under a rule that stops it.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SequentialState {
     /// Probability of a false verdict over all looks and comparisons.
     pub alpha: f64,
@@ -171,7 +179,8 @@ pub struct SequentialState {
 }
 
 /// What the looks found of one comparison.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SequentialComparison {
     /// The measurement.
     pub measurement: String,

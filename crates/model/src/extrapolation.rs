@@ -4,7 +4,6 @@
 //! What the tail of a run's samples may hold beyond the largest: advice, never a bound. The statistics
 //! are those of the crate `punctual-stats`, module `tail`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Interval;
@@ -14,7 +13,8 @@ use crate::units::Nanos;
 pub const EXTRAPOLATION_FORMAT: &str = "punctual.extrapolation/1";
 
 /// An extrapolation from the samples of one run, by every method, or why there is none.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Extrapolation {
     /// `punctual.extrapolation/1`.
     pub format: String,
@@ -54,7 +54,8 @@ pub struct Extrapolation {
 }
 
 /// What one method says.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TailEstimate {
     /// How the tail was fitted.
     pub method: TailMethod,
@@ -65,7 +66,8 @@ pub struct TailEstimate {
 }
 
 /// How a tail is fitted.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TailMethod {
     /// The generalised extreme value distribution of the largest samples of blocks.
@@ -75,7 +77,8 @@ pub enum TailMethod {
 }
 
 /// A level, and what it rests on.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TailLevel {
     /// The time that is passed once on average within the horizon.
     pub level_ns: f64,

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -14,7 +13,8 @@ use crate::policy::Policy;
 use crate::units::Nanos;
 
 /// An interval estimate.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -28,7 +28,8 @@ pub struct Interval {
 ///
 /// What every instrument has is typed; what one alone has is in `options`, in the words of its
 /// command line.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Setup {
     /// CPUs that are measured.
     pub cpus: CpuSet,
@@ -51,7 +52,8 @@ pub struct Setup {
 }
 
 /// One result with its unit, its number of observations, and its interval where it is an estimate.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// What it is, in words that stay: `gflops`, `memcpy`, `misses_per_second`.
     pub name: String,
@@ -83,7 +85,8 @@ pub struct Figure {
 }
 
 /// Which direction of a figure is good.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less is better: latencies, misses.
@@ -117,7 +120,8 @@ impl Figure {
 }
 
 /// What the pattern of a run shows: a cause that can be named, or something that is missing here.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable name, such as `rt-throttling`.
     pub id: String,
@@ -128,7 +132,8 @@ pub struct Finding {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// Read or counted.
@@ -170,7 +175,8 @@ impl Finding {
 }
 
 /// What a load did during a run.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LoadRecord {
     /// The load as given.
     pub load: String,

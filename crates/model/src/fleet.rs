@@ -3,7 +3,6 @@
 
 //! What one command did on the hosts of an inventory.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
@@ -12,7 +11,8 @@ use crate::units::Nanos;
 pub const FLEET_FORMAT: &str = "punctual.fleet/1";
 
 /// One command on many hosts. Every host that was asked for is in it.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FleetReport {
     /// `punctual.fleet/1`.
     pub format: String,
@@ -31,7 +31,8 @@ pub struct FleetReport {
 }
 
 /// What became of one host.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FleetHost {
     /// Its name in the inventory; also the tag `host` of its runs.
     pub host: String,
@@ -60,9 +61,8 @@ pub struct FleetHost {
 }
 
 /// How a host ended.
-#[derive(
-    Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FleetState {
     /// The command succeeded.

@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
@@ -17,7 +16,8 @@ use crate::units::Nanos;
 pub const GUEST_BOOT_FORMAT: &str = "punctual.guest-boot/1";
 
 /// What counted the time of a run in a guest.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestTime {
     /// The processor's clock: the guest ran on KVM.
@@ -30,7 +30,8 @@ pub enum GuestTime {
 }
 
 /// Which program a guest ran.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentKind {
     /// The agent: what measures, from the same sources, optimised for size where nothing is measured.
@@ -42,7 +43,8 @@ pub enum AgentKind {
 choices!(AgentKind { Small => "small", Whole => "whole" });
 
 /// The program that was a guest's first process, and measured.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GuestAgent {
     /// Which one it was.
     pub kind: AgentKind,
@@ -61,7 +63,8 @@ impl fmt::Display for GuestAgent {
 }
 
 /// The guest that a run was done in.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Guest {
     /// The kernel's image.
     pub kernel: String,
@@ -98,7 +101,8 @@ impl Guest {
 }
 
 /// A kernel that was booted and seen to work, or not.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GuestBoot {
     /// `punctual.guest-boot/1`.
     pub format: String,

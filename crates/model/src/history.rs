@@ -3,7 +3,6 @@
 
 //! Where series of runs changed. The statistics are those of the crate `punctual-stats`, module `history`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{ComparisonScale, Effect, RefusedRun, Withheld};
@@ -13,7 +12,8 @@ use crate::figure::{Better, Finding, Interval};
 pub const HISTORY_FORMAT: &str = "punctual.history/1";
 
 /// Runs over time, and where their figures changed.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct History {
     /// `punctual.history/1`.
     pub format: String,
@@ -33,7 +33,8 @@ pub struct History {
 }
 
 /// How changes were looked for.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistoryMethod {
     /// `run`, `commit`, `kernel` or `day`: what a change may lie between.
     pub by: String,
@@ -55,7 +56,8 @@ pub struct HistoryMethod {
 }
 
 /// The runs of one machine, measured in one way, by commit, kernel, day or start.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistoryLine {
     /// What tells it from the other lines, or the machine where there is one line.
     pub name: String,
@@ -69,7 +71,8 @@ pub struct HistoryLine {
 }
 
 /// One run of a line.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistoryRun {
     /// Its identity.
     pub id: String,
@@ -85,7 +88,8 @@ pub struct HistoryRun {
 }
 
 /// One figure over the runs of a line.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistorySeries {
     /// The figure: `p99`, `gflops[n=4000]`.
     pub figure: String,
@@ -123,7 +127,8 @@ pub struct HistorySeries {
 }
 
 /// What a series shows.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryVerdict {
     /// It changed.
@@ -135,7 +140,8 @@ pub enum HistoryVerdict {
 }
 
 /// A change of a figure.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistoryChange {
     /// Number of the first run after it in the line, from 0: the most probable place.
     pub run: u64,
@@ -160,7 +166,8 @@ pub struct HistoryChange {
 }
 
 /// The direction of a change.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryDirection {
     /// For the better.
@@ -174,7 +181,8 @@ pub enum HistoryDirection {
 }
 
 /// Runs between two changes.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistorySegment {
     /// Number of its first run in the line, from 0.
     pub first: u64,

@@ -3,14 +3,14 @@
 
 //! Facts about a machine and its kernel.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
 use crate::tune::TuningInEffect;
 
 /// What is known of the machine that a run was done on. Unknown is null.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostFacts {
     /// Name of the machine.
     pub hostname: Option<String>,
@@ -65,7 +65,8 @@ pub struct HostFacts {
 }
 
 /// CPUs that the kernel calls equally fast.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CpuCapacity {
     /// Their capacity; that of the fastest CPU is 1024.
     pub capacity: u32,

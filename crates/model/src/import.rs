@@ -3,7 +3,6 @@
 
 //! What `runs import --json` prints.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::origin::DateOrigin;
@@ -12,7 +11,8 @@ use crate::origin::DateOrigin;
 pub const IMPORT_LIST_FORMAT: &str = "punctual.imports/1";
 
 /// The files of one import, in the order in which they were given.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ImportList {
     /// `punctual.imports/1`.
     pub format: String,
@@ -21,7 +21,8 @@ pub struct ImportList {
 }
 
 /// What became of one file.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ImportListEntry {
     /// Name of the file as it was given.
     pub file: String,

@@ -3,7 +3,6 @@
 
 //! Kernels that are installed to stay: what would be done, and which there are.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{OneShotKernel, OneShotLoader, OneShotRefusal, OneShotWrite};
@@ -14,7 +13,8 @@ pub const KERNEL_INSTALL_PLAN_FORMAT: &str = "punctual.kernel-install-plan/1";
 pub const INSTALLED_KERNELS_FORMAT: &str = "punctual.installed-kernels/1";
 
 /// Which kernel is to be installed, how, and what is written for it.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KernelInstallPlan {
     /// [`KERNEL_INSTALL_PLAN_FORMAT`].
     pub format: String,
@@ -39,7 +39,8 @@ pub struct KernelInstallPlan {
 }
 
 /// The kernels that were installed to stay.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct InstalledKernels {
     /// [`INSTALLED_KERNELS_FORMAT`].
     pub format: String,
@@ -48,7 +49,8 @@ pub struct InstalledKernels {
 }
 
 /// A kernel that was installed to stay.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct InstalledKernel {
     /// Name of the installation.
     pub id: String,

@@ -3,7 +3,6 @@
 
 //! Kernels compared in virtual time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -16,7 +15,8 @@ pub const LATENCY_TEST_FORMAT: &str = "punctual.latency-test/1";
 /// What `kernel latency-test` found. The same kernels, options, program and QEMU give the same bytes.
 ///
 /// All times but `interval_ns` are in virtual time: instruction counts, no latency of any hardware.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LatencyTest {
     /// `punctual.latency-test/1`.
     pub format: String,
@@ -60,7 +60,8 @@ impl LatencyTest {
 }
 
 /// A kernel with a model under a load.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LatencyCell {
     /// Name of the kernel.
     pub kernel: String,
@@ -87,7 +88,8 @@ pub struct LatencyCell {
 }
 
 /// One boot's measurement under one load.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LatencyRun {
     /// Seed of the boot.
     pub seed: u64,
@@ -102,7 +104,8 @@ pub struct LatencyRun {
 }
 
 /// From the smallest to the largest value over the seeds.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Band {
     /// The smallest.
     pub low: f64,
@@ -111,7 +114,8 @@ pub struct Band {
 }
 
 /// A cell against its baseline, by one figure.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BandComparison {
     /// Name of the kernel.
     pub kernel: String,
@@ -130,7 +134,8 @@ pub struct BandComparison {
 }
 
 /// What bands say.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BandVerdict {
     /// All of it lies below all of the baseline.

@@ -3,7 +3,6 @@
 
 //! What loads did that ran alone, as `load --json` prints it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::LoadRecord;
@@ -13,7 +12,8 @@ use crate::units::Nanos;
 pub const LOAD_REPORT_FORMAT: &str = "punctual.loads/1";
 
 /// The loads of one `punctual load`.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LoadReport {
     /// `punctual.loads/1`.
     pub format: String,

@@ -3,7 +3,6 @@
 
 //! Machines compared with each other. The statistics are those of the crate `punctual-stats`, module `fleet`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{ComparisonScale, RefusedRun, Withheld};
@@ -14,7 +13,8 @@ use crate::history::HistoryDirection;
 pub const MACHINES_FORMAT: &str = "punctual.machines/1";
 
 /// Machines by hardware, kernel and way of measuring, and those that are not like the others.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Machines {
     /// `punctual.machines/1`.
     pub format: String,
@@ -34,7 +34,8 @@ pub struct Machines {
 }
 
 /// How machines were compared.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesMethod {
     /// Probability of any wrong outlier in all groups and figures together.
     pub level: f64,
@@ -47,7 +48,8 @@ pub struct MachinesMethod {
 }
 
 /// Machines of one hardware and kernel, measured in one way.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesGroup {
     /// What tells it from the other groups, or the kernel where there is one.
     pub name: String,
@@ -63,7 +65,8 @@ pub struct MachinesGroup {
 }
 
 /// One machine of a group.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ComparedMachine {
     /// Its hostname.
     pub name: String,
@@ -72,7 +75,8 @@ pub struct ComparedMachine {
 }
 
 /// One figure of all machines of a group.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesFigure {
     /// The figure.
     pub figure: String,
@@ -104,7 +108,8 @@ pub struct MachinesFigure {
 }
 
 /// A deviation with its interval.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesDeviation {
     /// The deviation.
     pub estimate: f64,
@@ -113,7 +118,8 @@ pub struct MachinesDeviation {
 }
 
 /// A figure of one machine.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesValue {
     /// Number of the machine in its group, from 0.
     pub machine: u64,
@@ -130,7 +136,8 @@ pub struct MachinesValue {
 }
 
 /// A machine that is not like the others.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesOutlier {
     /// Its hostname.
     pub machine: String,
@@ -142,7 +149,8 @@ pub struct MachinesOutlier {
 }
 
 /// A figure in which a machine is an outlier.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MachinesOutlierFigure {
     /// The figure.
     pub figure: String,

@@ -3,7 +3,6 @@
 
 //! A kernel that boots once, on a real machine: what would be done, and what came of it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -14,7 +13,8 @@ pub const ONE_SHOT_PLAN_FORMAT: &str = "punctual.one-shot-plan/1";
 pub const ONE_SHOT_STATUS_FORMAT: &str = "punctual.one-shot-status/1";
 
 /// What starts the kernel.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OneShotLoader {
     /// GRUB: `next_entry` in its environment.
@@ -28,7 +28,8 @@ pub enum OneShotLoader {
 choices!(OneShotLoader { Grub => "GRUB", SystemdBoot => "systemd-boot", Kexec => "kexec" });
 
 /// Which kernel boots once, how, and what is written for it.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotPlan {
     /// [`ONE_SHOT_PLAN_FORMAT`].
     pub format: String,
@@ -53,7 +54,8 @@ pub struct OneShotPlan {
 }
 
 /// A kernel that is to boot once.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotKernel {
     /// Where its image was taken from.
     pub image: String,
@@ -68,7 +70,8 @@ pub struct OneShotKernel {
 }
 
 /// A file or variable that is written.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotWrite {
     /// Its path.
     pub path: String,
@@ -83,7 +86,8 @@ pub struct OneShotWrite {
 }
 
 /// A way to fail, and the way back.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotFallback {
     /// What goes wrong.
     pub failure: String,
@@ -92,7 +96,8 @@ pub struct OneShotFallback {
 }
 
 /// Why it cannot be done.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotRefusal {
     /// The reason.
     pub reason: String,
@@ -101,7 +106,8 @@ pub struct OneShotRefusal {
 }
 
 /// What has become of a one-shot boot.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OneShotState {
     /// None is installed.
@@ -133,7 +139,8 @@ impl OneShotState {
 }
 
 /// What is pending, and whether the last one-shot boot came up.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotStatus {
     /// [`ONE_SHOT_STATUS_FORMAT`].
     pub format: String,
@@ -152,7 +159,8 @@ pub struct OneShotStatus {
 }
 
 /// A boot.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotBoot {
     /// The kernel's name of this boot.
     pub boot_id: String,
@@ -165,7 +173,8 @@ pub struct OneShotBoot {
 }
 
 /// A candidate that is installed.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotInstalled {
     /// Name of this boot.
     pub id: String,
@@ -182,7 +191,8 @@ pub struct OneShotInstalled {
 }
 
 /// A thing that was found.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OneShotEvidence {
     /// Where.
     pub source: String,

@@ -3,11 +3,11 @@
 
 //! Where an imported run comes from, and how finely its source states what it states.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a run was imported from.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Origin {
     /// The tool that measured, such as `cyclictest`.
     pub tool: String,
@@ -39,7 +39,8 @@ pub struct Origin {
 }
 
 /// What the times of an imported run's samples are.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SampleTimes {
     /// Nanoseconds of the clock that the tool read, not since the start.
@@ -49,7 +50,8 @@ pub enum SampleTimes {
 }
 
 /// Where the start of an imported run is from.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DateOrigin {
     /// The file states it.

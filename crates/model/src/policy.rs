@@ -6,7 +6,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Nanos, ParseNanosError};
@@ -15,9 +14,10 @@ use crate::units::{Nanos, ParseNanosError};
 ///
 /// Written as rtla does: `f:80`, `r:10`, `o`, `o:-5` (nice), `b`, `i`, `d:500us:1ms`, and `e` for `SCHED_EXT`. Read are also the kernel's
 /// names, `fifo:80` or `SCHED_FIFO:80`, and a bare priority as cyclictest's `-p 80`, which is FIFO.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schemas", schemars(with = "String"))]
 pub enum Policy {
     /// `SCHED_OTHER`.
     Other {

@@ -3,7 +3,6 @@
 
 //! What samples allow to be said of a requirement.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
@@ -13,7 +12,8 @@ use crate::units::Nanos;
 /// It is a claim about the share of wake-ups later than its time. A deadline that passed during a
 /// stall counts as a wake-up that was later, as in [`Misses`](crate::Misses), where the run counted
 /// that deadline.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RequirementResult {
     /// As it was given.
     pub requirement: String,
@@ -90,7 +90,8 @@ impl RequirementResult {
 }
 
 /// What a pass rests on, and so what it is about.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementBasis {
     /// The time that was measured, if bursts are no longer than assumed: a claim about these runs.
@@ -100,7 +101,8 @@ pub enum RequirementBasis {
 }
 
 /// Whether a requirement is met.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementRuling {
     /// It is, with the confidence.

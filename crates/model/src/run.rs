@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
@@ -43,7 +42,8 @@ pub const GUEST_RUN_FORMAT: &str = "punctual.run/3";
 pub const NEWEST_RUN_FORMAT: &str = GUEST_RUN_FORMAT;
 
 /// One execution of an instrument, recorded.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunRecord {
     /// `punctual.run/1`; `punctual.run/2` if it was imported or is of another instrument than
     /// `wakeup`; `punctual.run/3` if it was done in a guest.
@@ -148,7 +148,8 @@ impl RunRecord {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The duration passed or the samples were taken.
@@ -172,7 +173,8 @@ choices!(Ended {
 /// The figures of one thread, or of all threads together.
 ///
 /// Missing figures are null: a skewness of constant samples, a quantile with no sample beyond it.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Series {
     /// Number of the thread, from 0. Null for the total.
     pub thread: Option<u32>,
@@ -251,7 +253,8 @@ pub struct Series {
 
 /// A run that is too short for an interval of a figure: its samples depend on each other, or are too
 /// few.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TooShort {
     /// Samples over which they depend on each other: their number over that of independent ones that
     /// would say as much. 1 where they do not.
@@ -265,7 +268,8 @@ pub struct TooShort {
 /// A stall is one sample, and the deadlines of the grid that passed meanwhile are overruns: nobody
 /// was woken for them. To count the sample alone would make one long stall as good as one short one
 /// ("coordinated omission", G. Tene), so `overruns` counts those that would have been too late too.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Misses {
     /// The deadline.
     pub deadline_ns: Nanos,
@@ -289,7 +293,8 @@ impl Misses {
 }
 
 /// One latency sample.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Time of the wake-up since the start of the run.
     pub t_ns: u64,
@@ -302,7 +307,8 @@ pub struct Sample {
 }
 
 /// A sample of a known thread.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ThreadSample {
     /// Number of the thread, from 0.
     pub thread: u32,
@@ -315,7 +321,8 @@ pub struct ThreadSample {
 }
 
 /// The sample that was above `--on-threshold`, and those around it.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ThresholdHit {
     /// The threshold.
     pub threshold_ns: Nanos,
@@ -326,7 +333,8 @@ pub struct ThresholdHit {
 }
 
 /// How precise a figure was when the run ended.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PrecisionState {
     /// The target as given, such as `p99:2%`.
     pub target: String,

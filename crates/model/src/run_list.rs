@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::RunRecord;
@@ -15,7 +14,8 @@ use crate::units::Nanos;
 pub const RUN_LIST_FORMAT: &str = "punctual.runs/1";
 
 /// The runs of a store, newest first.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunList {
     /// `punctual.runs/1`.
     pub format: String,
@@ -26,7 +26,8 @@ pub struct RunList {
 }
 
 /// One run in a list.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunListEntry {
     /// Identity of the run.
     pub id: String,
@@ -37,7 +38,8 @@ pub struct RunListEntry {
 }
 
 /// What a list says about a run.
-#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunListFigures {
     /// Start, RFC 3339 in UTC. Null if an imported run does not say.
     pub started: Option<String>,

@@ -3,7 +3,6 @@
 
 //! What to measure: the specification of one run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -12,7 +11,8 @@ use crate::policy::Policy;
 use crate::units::Nanos;
 
 /// Everything that decides how a run is done. Recorded with the run.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunSpec {
     /// Number of measuring threads.
     pub threads: u32,
@@ -87,7 +87,8 @@ impl RunSpec {
 }
 
 /// How measuring threads are bound to CPUs.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pin {
     /// Each thread to one CPU of the set, round robin.
@@ -99,7 +100,8 @@ pub enum Pin {
 }
 
 /// What a measuring thread sleeps with.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimerKind {
     /// `clock_nanosleep(2)` to an absolute deadline.
@@ -117,7 +119,8 @@ pub enum TimerKind {
 }
 
 /// A clock of the kernel.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// `CLOCK_MONOTONIC`.

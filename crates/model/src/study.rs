@@ -3,7 +3,6 @@
 
 //! Published experiments: what they are, and their results here compared with what was published.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::assessment::RealTimeClass;
@@ -18,7 +17,8 @@ use crate::kernel_source::RtStep;
 pub const STUDY_REPORT_FORMAT: &str = "punctual.study-report/1";
 
 /// One or several studies as they were carried out here.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyReport {
     /// `punctual.study-report/1`.
     pub format: String,
@@ -27,7 +27,8 @@ pub struct StudyReport {
 }
 
 /// A study as it is published.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyFacts {
     /// Name, as on the command line.
     pub name: String,
@@ -57,7 +58,8 @@ pub struct StudyFacts {
 }
 
 /// A result of a published work, and where it is measured here.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyPaperRow {
     /// The result, in words.
     pub text: String,
@@ -68,7 +70,8 @@ pub struct StudyPaperRow {
 }
 
 /// Where a result of a published work is measured.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StudyPlace {
     /// It was measured: the store has it.
@@ -82,7 +85,8 @@ pub enum StudyPlace {
 }
 
 /// A published table.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PublishedTable {
     /// What it shows.
     pub title: String,
@@ -108,7 +112,8 @@ pub enum PublishedClaim {
 }
 
 /// A step of the published work.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyStep {
     /// What the authors did.
     pub text: String,
@@ -117,7 +122,8 @@ pub struct StudyStep {
 }
 
 /// One study as it was carried out here.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyResult {
     /// What was published.
     pub study: StudyFacts,
@@ -137,7 +143,8 @@ pub struct StudyResult {
 }
 
 /// One experiment of a study.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyPart {
     /// Its name.
     pub name: String,
@@ -169,7 +176,8 @@ pub struct StudyPart {
 }
 
 /// A kernel that a study compares.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyKernel {
     /// The level of the factor.
     pub level: String,
@@ -182,7 +190,8 @@ pub struct StudyKernel {
 }
 
 /// A solver that a study compares.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudySolver {
     /// The level of the factor.
     pub level: String,
@@ -195,7 +204,8 @@ pub struct StudySolver {
 }
 
 /// Something that was left out.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudySkipped {
     /// What.
     pub what: String,
@@ -204,7 +214,8 @@ pub struct StudySkipped {
 }
 
 /// What the runs say to a question.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyAnswer {
     /// The question.
     pub question: String,
@@ -237,7 +248,8 @@ pub struct StudyAnswer {
 }
 
 /// The answer to "do the cells differ at all?" by one figure.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyJoint {
     /// The figure.
     pub figure: String,
@@ -250,7 +262,8 @@ pub struct StudyJoint {
 }
 
 /// One figure of one cell.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyRow {
     /// The cell, or the part of its name that differs from the base's.
     pub cell: String,
@@ -306,7 +319,8 @@ pub struct StudyRow {
 }
 
 /// Whether an effect has the direction that was published.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StudyDirection {
     /// An effect of the published direction.
@@ -322,7 +336,8 @@ pub enum StudyDirection {
 }
 
 /// A finding of the runs of a cell.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyFinding {
     /// The cell.
     pub cell: String,
@@ -337,7 +352,8 @@ pub struct StudyFinding {
 }
 
 /// Curves of one figure in one picture.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyCurves {
     /// The figure.
     pub figure: String,
@@ -356,7 +372,8 @@ pub struct StudyCurves {
 }
 
 /// One curve.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyCurve {
     /// Its name.
     pub name: String,
@@ -367,7 +384,8 @@ pub struct StudyCurve {
 }
 
 /// One point of a curve.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyPoint {
     /// Its place.
     pub x: f64,
@@ -380,7 +398,8 @@ pub struct StudyPoint {
 }
 
 /// A stretch of a distribution.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyPicture {
     /// The cell.
     pub cell: String,
@@ -393,7 +412,8 @@ pub struct StudyPicture {
 }
 
 /// A bin.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StudyBin {
     /// Lower end.
     pub from_ns: u64,

@@ -6,7 +6,6 @@
 mod check;
 mod run;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::{
@@ -25,7 +24,8 @@ use crate::units::Nanos;
 pub const TASKS_FORMAT: &str = "punctual.tasks/1";
 
 /// A set of tasks, checked: names are unique, resources exist, critical sections fit.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TaskSet {
     /// Its name.
     pub name: String,
@@ -40,7 +40,8 @@ pub struct TaskSet {
 }
 
 /// A task: it is released again and again, and each release is a job.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Task {
     /// Its name.
     pub name: String,
@@ -65,7 +66,8 @@ pub struct Task {
 }
 
 /// How a task is scheduled.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "class")]
 pub enum TaskPolicy {
     /// `SCHED_FIFO`.
@@ -96,7 +98,8 @@ pub enum TaskPolicy {
 }
 
 /// A BPF scheduler of ours.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtScheduler {
     /// The job that is due first goes first.
@@ -147,7 +150,8 @@ impl TaskPolicy {
 }
 
 /// A critical section, and those inside it.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CriticalSection {
     /// The resource that it holds.
     pub resource: String,
@@ -158,7 +162,8 @@ pub struct CriticalSection {
 }
 
 /// Something that one task at a time may hold.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Resource {
     /// Its name.
     pub name: String,
@@ -167,7 +172,8 @@ pub struct Resource {
 }
 
 /// What is done against priority inversion.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// Nothing.
@@ -182,7 +188,8 @@ pub enum Protocol {
 choices!(Protocol { None => "none", Inheritance => "inheritance", Ceiling => "ceiling" });
 
 /// How priorities are given to tasks that name none.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PriorityOrder {
     /// The shorter the period, the higher.
@@ -201,7 +208,8 @@ choices!(PriorityOrder {
 });
 
 /// What the system takes for itself.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Overheads {
     /// Longest time from the release to the moment at which the job could run: jitter of each task.
     pub wake_up_ns: Nanos,
@@ -214,7 +222,8 @@ pub struct Overheads {
 }
 
 /// Interrupts that come at most so often.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct InterruptLoad {
     /// How long one takes.
     pub takes_ns: Nanos,

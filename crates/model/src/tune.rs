@@ -11,7 +11,6 @@ mod trial;
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, WantedArgument};
@@ -33,9 +32,8 @@ pub use trial::{
 pub const KNOB_LIST_FORMAT: &str = "punctual.knobs/1";
 
 /// What a knob turns.
-#[derive(
-    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Target {
     /// A file of the kernel.
@@ -88,9 +86,8 @@ impl fmt::Display for Target {
 }
 
 /// A thread, told from a later one that got the same number.
-#[derive(
-    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ThreadId {
     /// Its number.
     pub tid: i32,
@@ -107,7 +104,8 @@ impl fmt::Display for ThreadId {
 }
 
 /// How completely a setting can be taken back.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reversibility {
     /// Writing the old value brings the old state back.
@@ -119,7 +117,8 @@ pub enum Reversibility {
 }
 
 /// One setting as it was found.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KnobReading {
     /// The knob, such as `vm.swappiness`.
     pub knob: String,
@@ -146,7 +145,8 @@ pub(crate) fn full_name(knob: &str, instance: Option<&str>) -> String {
 }
 
 /// Whether a setting can be written, as far as can be known without writing it.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Writable {
     /// It was opened for writing.
@@ -161,7 +161,8 @@ pub enum Writable {
 }
 
 /// All known settings of a machine.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KnobList {
     /// [`KNOB_LIST_FORMAT`].
     pub format: String,

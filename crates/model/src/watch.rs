@@ -3,14 +3,14 @@
 
 //! What `watch` saw of a program's threads: their cycles, where the time of each went, and who made late ones late.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::{Evidence, Rule};
 use crate::units::Nanos;
 
 /// The threads of a watched program, and how they were watched.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Watched {
     /// One entry a thread, in the order of the series.
     pub threads: Vec<WatchedThread>,
@@ -37,7 +37,8 @@ pub struct Watched {
 }
 
 /// Something that real-time code should avoid, as a rule of `doctor` and what was seen.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Habit {
     /// The rule.
     pub rule: Rule,
@@ -61,7 +62,8 @@ pub struct Habit {
 }
 
 /// Where in the kernel and in the program something happened.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Stack {
     /// How often it happened there.
     pub count: u64,
@@ -74,7 +76,8 @@ pub struct Stack {
 }
 
 /// One watched thread.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WatchedThread {
     /// Number of the thread's series.
     pub thread: u32,
@@ -116,7 +119,8 @@ pub struct WatchedThread {
 }
 
 /// Time that cycles spent in one phase.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PhaseTime {
     /// `timer`, `wake-up`, `running`, `preempted`, `interrupted`, `blocked`, `unaccounted`.
     pub phase: String,
@@ -129,7 +133,8 @@ pub struct PhaseTime {
 }
 
 /// Cycles that took about as long as each other.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ResponseStep {
     /// Longest of them, at most.
     pub to_ns: u64,
@@ -140,7 +145,8 @@ pub struct ResponseStep {
 }
 
 /// Which cycles were late.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Late {
     /// Longer than this.
     pub limit_ns: u64,
@@ -153,7 +159,8 @@ pub struct Late {
 }
 
 /// Who or what made cycles late.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Culprit {
     /// What kind: `task`, `unpreemptible`, `interrupt`, `softirq`, `timer`, `masked`, `idle-exit`, `outside`, `slack`,
     /// `throttling`, `lock`, `lock-chain`, `call`, `system-call`, `page-fault`, `stopped`, `migration`, `itself`,
@@ -184,7 +191,8 @@ pub struct Culprit {
 }
 
 /// One of the longest cycles.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WorstCycle {
     /// Number of the thread's cycle, from 0.
     pub number: u64,
@@ -208,14 +216,16 @@ pub struct WorstCycle {
 }
 
 /// What the kernel's timerlat tracer says of a wake-up, and what follows from the other events of the same wake-up.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KernelAccount {
     /// Where its time went.
     pub parts: Vec<AccountPart>,
 }
 
 /// One part of a wake-up's time.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AccountPart {
     /// `irq-latency`: from the release to the timer's function. `thread-latency`: from the release to the thread's reading of the
     /// clock by the kernel's account, to the switch to it by ours. What took time in between, from the beginning of the interrupt on:
@@ -230,7 +240,8 @@ pub struct AccountPart {
 }
 
 /// A stretch of a cycle.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CyclePiece {
     /// Begin, since the release.
     pub from_ns: u64,
@@ -245,7 +256,8 @@ pub struct CyclePiece {
 }
 
 /// Who had one CPU during a cycle.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CpuLane {
     /// The CPU.
     pub cpu: u32,
@@ -256,7 +268,8 @@ pub struct CpuLane {
 }
 
 /// A stretch of time in which one had the CPU.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LaneStretch {
     /// Begin, since the release.
     pub from_ns: i64,

@@ -3,7 +3,6 @@
 
 //! Bisections.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rebase::ConflictingCommit;
@@ -12,7 +11,8 @@ use super::rebase::ConflictingCommit;
 pub const KERNEL_BISECT_FORMAT: &str = "punctual.kernel-bisect/1";
 
 /// What a bisection found.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BisectReport {
     /// [`KERNEL_BISECT_FORMAT`].
     pub format: String,
@@ -37,7 +37,8 @@ pub struct BisectReport {
 }
 
 /// One judgement.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BisectStep {
     /// The commit.
     pub commit: ConflictingCommit,
@@ -50,7 +51,8 @@ pub struct BisectStep {
 }
 
 /// What an oracle says of a commit.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BisectVerdict {
     /// As the good one.

@@ -3,7 +3,6 @@
 
 //! Builds of kernels.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config::{KernelModel, UnmetOption};
@@ -12,7 +11,8 @@ use super::config::{KernelModel, UnmetOption};
 pub const KERNEL_BUILD_FORMAT: &str = "punctual.kernel-build/1";
 
 /// What was built.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BuildReport {
     /// [`KERNEL_BUILD_FORMAT`].
     pub format: String,
@@ -21,7 +21,8 @@ pub struct BuildReport {
 }
 
 /// One build.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BuiltKernel {
     /// Its name here.
     pub name: String,
@@ -90,7 +91,8 @@ impl BuiltKernel {
 }
 
 /// How a build ended.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BuildEnd {
     /// All is built.

@@ -3,7 +3,6 @@
 
 //! Configurations of kernels.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -14,9 +13,8 @@ pub const KERNEL_CONFIG_FORMAT: &str = "punctual.kernel-config/1";
 pub const KERNEL_CONFIG_DIFF_FORMAT: &str = "punctual.kernel-config-diff/1";
 
 /// How a kernel lets urgent threads interrupt its own code.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KernelModel {
     /// Not at all (`PREEMPT_NONE`).
@@ -43,7 +41,8 @@ choices!(KernelModel {
 });
 
 /// What became of the options that were asked for.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ConfigReport {
     /// [`KERNEL_CONFIG_FORMAT`].
     pub format: String,
@@ -75,7 +74,8 @@ pub struct ConfigReport {
 }
 
 /// An option that did not become what was asked.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct UnmetOption {
     /// Name without `CONFIG_`.
     pub name: String,
@@ -88,7 +88,8 @@ pub struct UnmetOption {
 }
 
 /// How two configurations differ.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ConfigDiff {
     /// [`KERNEL_CONFIG_DIFF_FORMAT`].
     pub format: String,
@@ -105,7 +106,8 @@ pub struct ConfigDiff {
 }
 
 /// An option that differs.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ChangedOption {
     /// Name without `CONFIG_`.
     pub name: String,

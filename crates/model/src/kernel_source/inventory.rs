@@ -3,7 +3,6 @@
 
 //! What there is of kernels: sources, images of distributions, builds.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::build::BuiltKernel;
@@ -12,7 +11,8 @@ use super::build::BuiltKernel;
 pub const KERNEL_STOCK_FORMAT: &str = "punctual.kernel-stock/1";
 
 /// All kernels of a store.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KernelStock {
     /// [`KERNEL_STOCK_FORMAT`].
     pub format: String,
@@ -29,7 +29,8 @@ pub struct KernelStock {
 }
 
 /// Where a source is from.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SourceOrigin {
     /// A package of the distribution.
@@ -43,7 +44,8 @@ pub enum SourceOrigin {
 }
 
 /// A source tree.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KernelSource {
     /// Its name here.
     pub name: String,
@@ -68,7 +70,8 @@ pub struct KernelSource {
 }
 
 /// A patch series that was applied.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AppliedSeries {
     /// File or directory of the series.
     pub series: String,
@@ -79,7 +82,8 @@ pub struct AppliedSeries {
 }
 
 /// A kernel image of a distribution, unpacked from its package and not installed.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KernelImage {
     /// Its name here.
     pub name: String,

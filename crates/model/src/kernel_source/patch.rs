@@ -3,14 +3,14 @@
 
 //! Patch series on a source tree.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Value of `format` in a [`PatchReport`].
 pub const KERNEL_PATCH_FORMAT: &str = "punctual.kernel-patch/1";
 
 /// What became of a series.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PatchReport {
     /// [`KERNEL_PATCH_FORMAT`].
     pub format: String,
@@ -27,7 +27,8 @@ pub struct PatchReport {
 }
 
 /// What became of the tree.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PatchedTree {
     /// All patches are in it.
@@ -41,7 +42,8 @@ pub enum PatchedTree {
 }
 
 /// What became of one patch.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PatchResult {
     /// Name of its file.
     pub name: String,
@@ -60,7 +62,8 @@ pub struct PatchResult {
 }
 
 /// Whether a patch applies.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PatchOutcome {
     /// It applies on top of those before it.
@@ -74,7 +77,8 @@ pub enum PatchOutcome {
 }
 
 /// A hunk that does not apply.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FailedHunk {
     /// File of the tree.
     pub file: String,

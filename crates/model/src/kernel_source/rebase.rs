@@ -3,14 +3,14 @@
 
 //! A vendor's branch on top of a real-time branch.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Value of `format` in a [`RebaseReport`].
 pub const KERNEL_REBASE_FORMAT: &str = "punctual.kernel-rebase/1";
 
 /// How far a rebase is.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RebaseReport {
     /// [`KERNEL_REBASE_FORMAT`].
     pub format: String,
@@ -41,7 +41,8 @@ pub struct RebaseReport {
 }
 
 /// How far a rebase is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RebaseState {
     /// All commits are on the new branch.
@@ -53,7 +54,8 @@ pub enum RebaseState {
 }
 
 /// A commit.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ConflictingCommit {
     /// Its id.
     pub id: String,
@@ -62,7 +64,8 @@ pub struct ConflictingCommit {
 }
 
 /// A file in conflict.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RebaseConflict {
     /// The file.
     pub file: String,

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::choices;
@@ -16,7 +15,8 @@ use crate::latency_test::LatencyTest;
 pub const KERNEL_RT_FORMAT: &str = "punctual.kernel-rt/1";
 
 /// What `kernel rt` has done, and found.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RtFlow {
     /// [`KERNEL_RT_FORMAT`].
     pub format: String,
@@ -38,7 +38,8 @@ pub struct RtFlow {
 }
 
 /// One step that is done.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RtStep {
     /// Which.
     pub step: RtStepKind,
@@ -51,9 +52,8 @@ pub struct RtStep {
 }
 
 /// The steps, in their order.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RtStepKind {
     /// The source is fetched.

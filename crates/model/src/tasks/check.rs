@@ -3,7 +3,6 @@
 
 //! What analysis shows of a task set.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{PriorityOrder, TaskSet};
@@ -16,7 +15,8 @@ pub const TASKS_CHECK_FORMAT: &str = "punctual.tasks-check/1";
 
 /// What analysis shows of a task set. Nothing in it was seen in a measurement, but for execution times and overheads
 /// that say so.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TasksCheck {
     /// `punctual.tasks-check/1`.
     pub format: String,
@@ -50,7 +50,8 @@ pub struct TasksCheck {
 }
 
 /// Whether the deadlines of a set are met, by analysis.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SetVerdict {
     /// Shown: all are.
@@ -62,7 +63,8 @@ pub enum SetVerdict {
 }
 
 /// Whether the deadline of a task is met, by analysis.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskVerdict {
     /// Shown: always.
@@ -74,7 +76,8 @@ pub enum TaskVerdict {
 }
 
 /// What analysis shows of one task.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TaskBound {
     /// Its name.
     pub name: String,
@@ -99,7 +102,8 @@ pub struct TaskBound {
 }
 
 /// Who delays a task, by how much.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Interference {
     /// Name of the task, or what else it is.
     pub by: String,
@@ -110,7 +114,8 @@ pub struct Interference {
 }
 
 /// A test that was applied.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AppliedTest {
     /// Its name.
     pub name: String,
@@ -131,7 +136,8 @@ pub struct AppliedTest {
 }
 
 /// How tasks are assigned to CPUs.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionMethod {
     /// To the first CPU on which it fits, the largest utilisation first.
@@ -146,7 +152,8 @@ choices!(PartitionMethod {
 });
 
 /// An assignment of tasks to CPUs.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Partition {
     /// How it was made.
     pub method: PartitionMethod,
@@ -159,7 +166,8 @@ pub struct Partition {
 }
 
 /// The tasks of one CPU.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PartitionedCpu {
     /// The CPU.
     pub cpu: u32,
@@ -170,7 +178,8 @@ pub struct PartitionedCpu {
 }
 
 /// What the kernel says to the `SCHED_DEADLINE` tasks of a set.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Admission {
     /// Whether it accepts them all, none other being there.
     pub admitted: bool,

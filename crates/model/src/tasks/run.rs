@@ -3,7 +3,6 @@
 
 //! What was seen when a task set ran, next to what analysis had shown of it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TasksCheck;
@@ -11,7 +10,8 @@ use crate::choices;
 use crate::units::Nanos;
 
 /// A set, and what analysis shows of it before it runs.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TasksPlan {
     /// What analysis shows, with the set.
     pub check: TasksCheck,
@@ -22,7 +22,8 @@ pub struct TasksPlan {
 
 /// A stretch of time in which a job has a CPU, in the schedule that begins with the release of everything: of execution times and
 /// overheads as the set says them, without blocking.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CriticalSlice {
     /// Number of the task in the set.
     pub task: usize,
@@ -37,7 +38,8 @@ pub struct CriticalSlice {
 }
 
 /// A task set that ran. `check` is analysis and nothing else, as `critical` is; all other fields were seen in the run and nowhere else.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TasksRun {
     /// What analysis had shown before, with the set.
     pub check: TasksCheck,
@@ -72,7 +74,8 @@ impl TasksRun {
 }
 
 /// What was seen of a task.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TaskSeen {
     /// Its name.
     pub name: String,
@@ -105,9 +108,8 @@ pub struct TaskSeen {
 }
 
 /// What analysis takes for granted, and a run can contradict.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
     /// No job executes longer than the set says.
@@ -131,7 +133,8 @@ choices!(Assumption {
 });
 
 /// How often an assumption broke.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BrokeCount {
     /// The assumption.
     pub assumption: Assumption,
@@ -142,7 +145,8 @@ pub struct BrokeCount {
 }
 
 /// By how much an assumption broke in one job.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Broke {
     /// The assumption.
     pub assumption: Assumption,
@@ -153,7 +157,8 @@ pub struct Broke {
 }
 
 /// A job whose response was longer than the bound, with the evidence of the run itself.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JobAboveBound {
     /// Number of the job, from 0.
     pub job: u64,
@@ -174,7 +179,8 @@ pub struct JobAboveBound {
 }
 
 /// The worst response of a run, with the jobs that ran within it.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WorstWindow {
     /// Number of the task in the set.
     pub task: usize,
@@ -187,7 +193,8 @@ pub struct WorstWindow {
 }
 
 /// A job within that window.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WindowJob {
     /// Number of the task in the set.
     pub task: usize,

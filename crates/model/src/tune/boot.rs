@@ -3,7 +3,6 @@
 
 //! Kernel arguments that a profile wants, and the files of the boot loader that would have them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
@@ -12,7 +11,8 @@ use crate::cpu::CpuSet;
 pub const BOOT_PLAN_FORMAT: &str = "punctual.boot-plan/1";
 
 /// What a profile wants of the kernel's command line, and how the boot loader gets it.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BootPlan {
     /// [`BOOT_PLAN_FORMAT`].
     pub format: String,
@@ -35,7 +35,8 @@ pub struct BootPlan {
 }
 
 /// One wanted argument.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WantedArgument {
     /// As it stands on the command line: `nohz_full=2-3`.
     pub word: String,
@@ -48,7 +49,8 @@ pub struct WantedArgument {
 }
 
 /// How the running kernel was started.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ArgumentState {
     /// With just that.
@@ -70,7 +72,8 @@ pub enum ArgumentState {
 }
 
 /// Boot loaders that can be edited.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BootLoader {
     /// GRUB with `/etc/default/grub.d`: a file of its own there.
@@ -82,7 +85,8 @@ pub enum BootLoader {
 }
 
 /// A file that is written.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BootFile {
     /// Its path.
     pub path: String,

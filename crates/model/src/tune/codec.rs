@@ -7,14 +7,14 @@
 //! zeros and commas, tabs between numbers, `Y` for 1. Each value has one canonical form, which
 //! profiles use, journals keep and comparisons rest on; a codec leads there and back.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::{CPU_LIMIT, CpuSet};
 use crate::policy::Policy;
 
 /// The form of a knob's values.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Codec {
     /// One whole number, of any sign.

@@ -3,7 +3,6 @@
 
 //! What became of a plan, and of taking it back.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Hold, Target, full_name};
@@ -12,7 +11,8 @@ use super::{Hold, Target, full_name};
 pub const TUNING_FORMAT: &str = "punctual.tuning/1";
 
 /// What was done to the machine, setting by setting.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TuningReport {
     /// [`TUNING_FORMAT`].
     pub format: String,
@@ -46,7 +46,8 @@ impl TuningReport {
 }
 
 /// What a [`TuningReport`] is about.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TuningAction {
     /// Settings were changed.
@@ -58,7 +59,8 @@ pub enum TuningAction {
 }
 
 /// A session of changes that a journal knows.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KeptSession {
     /// Its id.
     pub id: String,
@@ -77,7 +79,8 @@ pub struct KeptSession {
 }
 
 /// The changes that are in effect, in short.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TuningInEffect {
     /// Name of the profile.
     pub profile: String,
@@ -94,7 +97,8 @@ pub struct TuningInEffect {
 }
 
 /// A setting that was changed.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TunedSetting {
     /// The knob with its instance: `irq.affinity@24`.
     pub knob: String,
@@ -141,7 +145,8 @@ impl TuningInEffect {
 }
 
 /// What became of one setting.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StepReport {
     /// The knob.
     pub knob: String,
@@ -174,7 +179,8 @@ impl StepReport {
 }
 
 /// What became of a write.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum StepOutcome {
     /// It reads back as wanted.
@@ -233,7 +239,8 @@ impl StepOutcome {
 }
 
 /// What became of taking a change back.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Undone {
     /// The old value was written and reads back.

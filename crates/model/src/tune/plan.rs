@@ -3,7 +3,6 @@
 
 //! The exact writes that a profile means on one machine.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Codec, Reversibility, Target, full_name};
@@ -14,7 +13,8 @@ use crate::units::Nanos;
 pub const PLAN_FORMAT: &str = "punctual.plan/1";
 
 /// What a profile would change on a machine. Nothing is written by making one.
-#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// [`PLAN_FORMAT`].
     pub format: String,
@@ -49,7 +49,8 @@ pub struct Plan {
 }
 
 /// One write.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PlanStep {
     /// The knob.
     pub knob: String,
@@ -73,7 +74,8 @@ impl PlanStep {
 }
 
 /// What one should know of a knob.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KnobNote {
     /// The knob.
     pub knob: String,
@@ -86,7 +88,8 @@ pub struct KnobNote {
 }
 
 /// A bound that a process holds; the kernel lifts it when that process ends.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Hold {
     /// The knob.
     pub knob: String,
@@ -97,7 +100,8 @@ pub struct Hold {
 }
 
 /// A setting that is kept although no step writes it.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KnobGuard {
     /// The knob.
     pub knob: String,
@@ -112,7 +116,8 @@ pub struct KnobGuard {
 }
 
 /// What is wanted but unavailable.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// The knob.
     pub knob: String,
@@ -125,9 +130,8 @@ pub struct Skipped {
 }
 
 /// Why something wanted is left out.
-#[derive(
-    Clone, Copy, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
-)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// This kernel or hardware does not have it.
@@ -143,7 +147,8 @@ pub enum SkipReason {
 }
 
 /// A reason not to carry a plan out.
-#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// The knob.
     pub knob: String,

@@ -3,7 +3,6 @@
 
 //! What each knob of a profile buys on one machine.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
@@ -13,7 +12,8 @@ use crate::units::Nanos;
 pub const TRIAL_FORMAT: &str = "punctual.trial/1";
 
 /// What each knob of a profile buys: measured with and without it, in random order.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TrialReport {
     /// [`TRIAL_FORMAT`].
     pub format: String,
@@ -48,7 +48,8 @@ pub struct TrialReport {
 }
 
 /// What is measured.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrialQuantity {
     /// Median wake-up latency, in ns.
@@ -60,7 +61,8 @@ pub enum TrialQuantity {
 }
 
 /// A figure without any treatment.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TrialFigure {
     /// What it is of.
     pub quantity: TrialQuantity,
@@ -75,7 +77,8 @@ pub struct TrialFigure {
 }
 
 /// A knob, or all of them.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Treatment {
     /// The knob, or `all together`.
     pub name: String,
@@ -90,7 +93,8 @@ pub struct Treatment {
 }
 
 /// What a treatment does to a quantity.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TrialEffect {
     /// The quantity.
     pub quantity: TrialQuantity,
@@ -114,7 +118,8 @@ pub struct TrialEffect {
 }
 
 /// What follows for a quantity.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum TrialVerdict {
     /// It is better with the treatment.
@@ -131,7 +136,8 @@ pub enum TrialVerdict {
 }
 
 /// A knob that was not tried.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// The knob.
     pub knob: String,
