@@ -57,7 +57,7 @@ fn packed(agent: &[u8]) -> std::io::Result<Vec<u8>> {
         true => 19,
         false => 1,
     };
-    zstd_for_agent::bulk::compress(agent, level)
+    zstd::bulk::compress(agent, level)
 }
 
 /// Holds none: guests get the whole program, as without `PUNCTUAL_AGENT`.

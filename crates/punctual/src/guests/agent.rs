@@ -8,6 +8,7 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_kernel::boot::{Architecture, Initramfs, Program};
@@ -17,8 +18,18 @@ use punctual_sys::SysRoot;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// What `PUNCTUAL_AGENT` named when this program was built, packed with Zstandard; empty, if nothing.
-static SMALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.zst"));
+/// Unpacks what `PUNCTUAL_AGENT` named when this program was built, if it did.
+#[cfg(feature = "agent")]
+fn inside() -> Option<io::Result<Vec<u8>>> {
+    static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.zst"));
+    (!PACKED.is_empty()).then(|| zstd::decode_all(PACKED))
+}
+
+/// A program of a first run holds none.
+#[cfg(not(feature = "agent"))]
+const fn inside() -> Option<io::Result<Vec<u8>>> {
+    None
+}
 
 /// The program that guests run.
 #[derive(Debug)]
@@ -41,13 +52,11 @@ impl Agent {
 
     /// Returns what measures in guests for these processors.
     pub(crate) fn here() -> Result<Self, CliError> {
-        match Architecture::here() {
-            Some(architecture) if !SMALL.is_empty() => {
-                let content = zstd::decode_all(SMALL).map_err(|err| cannot().because(err))?;
-                Self::small("the agent in this program", content, architecture)
-            }
-            _ => Self::whole(),
-        }
+        let (Some(architecture), Some(content)) = (Architecture::here(), inside()) else {
+            return Self::whole();
+        };
+        let content = content.map_err(|err| cannot().because(err))?;
+        Self::small("the agent in this program", content, architecture)
     }
 
     fn small(name: &str, content: Vec<u8>, architecture: Architecture) -> Result<Self, CliError> {
