@@ -3,9 +3,11 @@
 
 //! Every thread of the machine, as `/proc` shows it (proc(5)).
 
-use punctual_model::{CpuId, CpuSet};
-use punctual_sys::SysRoot;
+use std::os::unix::fs::MetadataExt as _;
+
+use punctual_model::{CpuId, CpuSet, Policy};
 use punctual_sys::proc::Stat;
+use punctual_sys::{SysRoot, sched};
 
 /// What matters here of a thread's `stat` file.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,7 +29,7 @@ pub(crate) struct Task {
 
 impl Task {
     fn read(sys: &SysRoot, path: &str) -> Option<Self> {
-        Self::parse(&sys.read(path).ok()?)
+        Self::parse(&sys.read_lossy(path).ok()?)
     }
 
     /// Parses a line of `stat`.
@@ -94,6 +96,51 @@ pub(crate) fn each(sys: &SysRoot, mut see: impl FnMut(&Task)) {
     }
 }
 
+/// Calls `see` for every real-time thread that there is. Those that end meanwhile may be missing.
+///
+/// Their `stat` files alone are read: the kernel takes ten times as long to write one as to say a thread's policy, and most threads are
+/// ordinary ones.
+pub(crate) fn each_real_time(sys: &SysRoot, mut see: impl FnMut(&Task)) {
+    if !numbers_are_ours(sys) {
+        each(sys, |task| {
+            if task.is_real_time() {
+                see(task);
+            }
+        });
+        return;
+    }
+    for process in numbers(sys, "/proc") {
+        let tasks = format!("/proc/{process}/task");
+        // A directory has two links, and one for each thread's.
+        let links = std::fs::metadata(sys.full(&tasks)).map(|dir| dir.nlink());
+        let threads = match links {
+            Ok(3) => vec![process],
+            _ => numbers(sys, &tasks),
+        };
+        for thread in threads
+            .into_iter()
+            .filter(|thread| may_be_real_time(*thread))
+        {
+            let task = Task::read(sys, &format!("{tasks}/{thread}/stat"));
+            if let Some(task) = task.filter(Task::is_real_time) {
+                see(&task);
+            }
+        }
+    }
+}
+
+/// Whether the numbers in `/proc` are those of this process's own calls, and not of a captured tree or of another namespace of processes.
+fn numbers_are_ours(sys: &SysRoot) -> bool {
+    let own = std::fs::read_link(sys.full("/proc/self")).ok();
+    let own = own.and_then(|own| own.to_str()?.parse().ok());
+    sys.is_live() && own == Some(std::process::id())
+}
+
+/// Whether a thread is a real-time thread, or that cannot be asked.
+fn may_be_real_time(thread: u32) -> bool {
+    sched::policy_of(thread.cast_signed()).map_or(true, Policy::is_real_time)
+}
+
 fn numbers(sys: &SysRoot, path: &str) -> Vec<u32> {
     let names = sys.names(path).unwrap_or_default();
     names.iter().filter_map(|name| name.parse().ok()).collect()
@@ -130,6 +177,38 @@ mod tests {
         let ordinary = Task::parse(&line(&[(41, "0")])).unwrap();
         assert!(ordinary.is_ordinary() && !ordinary.is_real_time() && !ordinary.is_runnable());
         assert_eq!(Task::parse("garbage"), None);
+    }
+
+    #[test]
+    fn real_time_threads_are_those_among_all_whatever_their_names_are() {
+        let sys = SysRoot::live();
+        let (ready, go_on) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        std::thread::scope(|scope| {
+            let own = scope.spawn(|| {
+                // A name of bytes that are no text, which `comm` takes as they are.
+                std::fs::write("/proc/thread-self/comm", b"rt \xff\xfe)").unwrap();
+                let own = punctual_sys::thread::Tid::current().get().cast_unsigned();
+                let became = sched::set_policy(Policy::Fifo { priority: 1 }).is_ok();
+                ready.wait();
+                go_on.wait();
+                became.then_some(own)
+            });
+            ready.wait();
+            let mut found = Vec::new();
+            each_real_time(&sys, |task| found.push(task.id));
+            let mut among_all = Vec::new();
+            each(&sys, |task| {
+                if task.is_real_time() {
+                    among_all.push(task.id);
+                }
+            });
+            go_on.wait();
+            // Without the privilege there is nothing to look for.
+            let Some(own) = own.join().unwrap() else {
+                return;
+            };
+            assert!(found.contains(&own) && among_all.contains(&own), "{own}");
+        });
     }
 
     #[test]

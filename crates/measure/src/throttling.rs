@@ -30,8 +30,8 @@ const SAFE_SHARE: f64 = 0.8;
 pub(crate) fn foreign_rt_ticks(sys: &SysRoot, ours: &[Tid]) -> u64 {
     let is_ours = |task: u32| ours.iter().any(|tid| tid.get().cast_unsigned() == task);
     let mut sum = 0;
-    tasks::each(sys, |task| {
-        if task.is_real_time() && !is_ours(task.id) {
+    tasks::each_real_time(sys, |task| {
+        if !is_ours(task.id) {
             sum += task.ticks;
         }
     });
