@@ -170,6 +170,7 @@ fn carry_out(store: &Store, verb: &Verb, args: &FleetArgs) -> Result<FleetReport
         "program_base": args.base.as_deref().unwrap_or_default(),
         "program_installed": args.installed,
         "program_version": env!("CARGO_PKG_VERSION"),
+        "program_notes": fetched,
         "command_verb": verb.name,
         "command_arguments": verb.arguments,
         "command_answer": verb.answers,

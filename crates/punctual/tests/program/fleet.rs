@@ -6,6 +6,7 @@
 //! They share this machine's kernel, but neither files, processes, names nor network: scripts/fleet-hosts.sh.
 
 mod bad_input;
+mod copied;
 mod names;
 mod older;
 mod sent;

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
+import secrets
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
-    MARK, Fail, Host, looks_full, lost, one_line, quote)
+    MARK, PLACE, Fail, Host, looks_full, lost, one_line, quote)
 
 # Room for what is measured, besides the program.
 SPARE = 16 << 20
@@ -22,7 +25,9 @@ echo "%(mark)smachine=$(uname -m)"
 echo "%(mark)suid=$(id -u)"
 echo "%(mark)sbase=$base"
 command -v gzip >/dev/null && echo "%(mark)sgzip=1"
-df -Pk "$base" 2>/dev/null | { read -r h; read -r a b c free e && echo "%(mark)sfree=$free"; }
+df -Pk "$base" 2>/dev/null | { read -r h; read -r a b c free e at && echo "%(mark)sfree=$free" && while read -r a place b options c; do
+  [ "$place" != "$at" ] || last=,$options,
+done </proc/mounts && case $last in *,noexec,*) echo "%(mark)snoexec=1" ;; esac; }
 if [ -n %(kept)s ] && [ -f %(kept)s/punctual ]; then
   h=$(sha256sum %(kept)s/punctual 2>/dev/null) && echo %(mark)s"same=${h%%%% *}"
 fi
@@ -31,16 +36,19 @@ if [ -n %(installed)s ]; then
 fi
 """
 
-UPLOAD = """
+# What an end of the connection is to the host, a hangup, removes what was begun.
+PLACE_MADE = """
 umask 077
-d=$(mktemp -d %(base)s/punctual-fleet.XXXXXXXX) && chmod %(mode)s "$d" && echo "%(mark)splace=$d"
+w=%(place)s
+mkdir -m %(mode)s "$w" || exit 1
+trap 'rm -rf -- "$w"; exit 1' HUP INT TERM
+echo "%(mark)splace=$w"
 """
 
 INSTALL = """
 umask 077
-w=%(work)s
-[ -n "$w" ] || w=$(mktemp -d %(base)s/punctual-fleet.XXXXXXXX) || exit 1
-echo "%(mark)splace=$w"
+w=%(place)s
+trap 'rm -rf -- "$w"; exit 1' HUP INT TERM
 p=$w/punctual
 case %(from)s in
 "$p") ;;
@@ -50,13 +58,51 @@ esac
 chmod 700 "$p" || exit 1
 h=$(sha256sum "$p") || exit 1
 [ "${h%%%% *}" = %(hash)s ] || { echo "%(mark)sdiffers=${h%%%% *}"; exit 1; }
-if [ -n %(kept)s ]; then
-  mkdir -p %(kept)s || exit 1
-  [ -O %(kept)s ] && [ -z "$(find %(kept)s -prune -perm -0002)" ] || { echo "%(mark)sunsafe=1"; exit 1; }
-  cat "$p" >%(kept)s/.punctual.new && chmod 755 %(kept)s/.punctual.new &&
-    mv -f %(kept)s/.punctual.new %(kept)s/punctual || exit 1
-  p=%(kept)s/punctual
-fi
+"""
+
+# What stays is started again later: nobody else may change it or a directory above it, for root not even a group.
+KEPT = """
+umask 077
+unsafe() { echo "%(mark)sunsafe=$1"; exit 1; }
+shut() { [ -n "$(find "$1" -prune ! -perm -0002 $group 2>/dev/null)" ]; }
+ours() { [ -O "$1" ] && shut "$1"; }
+above() {
+  at=$1/
+  while at=${at%%/*}; do
+    up=${at:-/}
+    [ -n "$(find "$up" -prune \\( -user 0 -o -user "$u" \\) 2>/dev/null)" ] || unsafe "$up"
+    shut "$up" || [ -k "$up" ] || unsafe "$up"
+    [ -n "$at" ] || return 0
+  done
+}
+u=$(id -u); group=
+[ "$u" != 0 ] || group='! -perm -0020'
+k=%(kept)s
+e=$k
+while [ ! -d "$e" ] && [ -n "$e" ]; do e=${e%%/*}; done
+real=$(cd -P "${e:-/}" && pwd -P) || exit 1
+[ "$real" != / ] || real=
+k=$real${k#"$e"}
+above "$real"
+"""
+
+KEEP_NEW = """
+mkdir -p "$k" || exit 1
+ours "$k" || unsafe "$k"
+cat "$p" >"$k/.punctual.new" && chmod 755 "$k/.punctual.new" && mv -f "$k/.punctual.new" "$k/punctual" || exit 1
+p=$k/punctual
+"""
+
+# The one that is there is started as it is: as if it had just been copied.
+KEEP_THERE = """
+ours "$k" || unsafe "$k"
+p=$k/punctual
+[ ! -L "$p" ] && [ -f "$p" ] && ours "$p" || unsafe "$p"
+h=$(sha256sum "$p") || exit 1
+[ "${h%%%% *}" = %(hash)s ] || { echo "%(mark)sdiffers=${h%%%% *}"; exit 1; }
+"""
+
+READY = """
 echo "%(mark)sprogram=$p"
 echo "%(mark)sversion=$("$p" --version 2>&1 | head -n 1)"
 """
@@ -72,6 +118,7 @@ class ActionModule(ActionBase):
         """Does it. A host that does not answer at all is Ansible's to report."""
         result = super().run(tmp, task_vars)
         self._known = {}
+        self._name = (task_vars or {}).get("inventory_hostname", "host")
         try:
             result.update(self._place(Host(self)))
         except Fail as err:
@@ -125,6 +172,8 @@ class ActionModule(ActionBase):
                 "disk_full",
                 "%d MB free in %s, %d MB needed" % (free >> 10, base, (need + SPARE) >> 20),
             )
+        if said.get("noexec") and not kept:
+            raise Fail("failed", "programs cannot run in %s, which is mounted noexec: choose another place (--base DIR)" % base)
         if self._task.check_mode:
             return {"changed": bool(kept) and not there, "punctual_fleet": dict(known, state="checked")}
         try:
@@ -150,43 +199,58 @@ class ActionModule(ActionBase):
 
     def _copy(self, host, local, digest, base, kept, there, login):
         known = self._known
-        mode = "755" if host.becomes else "700"
-        said = host.run(UPLOAD % {"base": quote(base), "mode": mode, "mark": MARK}, login=True)
-        if not said.get("place"):
-            raise Fail("disk_full" if looks_full(said.why()) else "failed", said.why())
-        upload = said.place("place")
-        known["places"] = [upload]
-        source = upload + ("/punctual.gz" if local.endswith(".gz") else "/punctual")
+        upload = self._new_place(base)
+        self._make(host, upload, "755" if host.becomes else "700", login=True)
+        words = {"mark": MARK, "hash": quote(digest), "kept": quote(kept)}
+        script = ""
+        work = upload
+        if host.becomes:
+            work = self._new_place(base)
+            script += PLACE_MADE % {"mark": MARK, "place": quote(work), "mode": "700"}
         if there:
-            source = kept + "/punctual"
+            script += KEPT % words + KEEP_THERE % words
         else:
+            source = upload + ("/punctual.gz" if local.endswith(".gz") else "/punctual")
             host.put(local, source)
             if host.becomes:
                 host.run("chmod 644 %s; echo '%sdone=1'" % (quote(source), MARK), login=True)
-        said = host.run(INSTALL % {
-            "mark": MARK,
-            "work": quote("" if host.becomes else upload),
-            "base": quote(base),
-            "from": quote(source),
-            "hash": quote(digest),
-            "kept": quote(kept if not there else ""),
-        })
-        if said.get("place"):
-            known["places"] = sorted({upload, said.place("place")})
+            script += INSTALL % dict(words, place=quote(work), **{"from": quote(source)})
+            if kept:
+                script += KEPT % words + KEEP_NEW % words
+        said = host.run(script + READY % words)
         if said.get("unsafe"):
-            raise Fail("failed", "%s: others can write to it, or it belongs to another user" % kept)
+            raise Fail("failed", "%s: others can write to it, or it belongs to another user (for %s)" % (
+                said.get("unsafe")[:1024], kept))
         if said.get("differs"):
             raise Fail("failed", "the copy of the program differs: its SHA-256 is %s" % said.get("differs")[:64])
         program = said.get("program")
         if not program:
             state = "disk_full" if looks_full(said.why()) else "failed"
             raise Fail(state, "copy the program: %s" % said.why())
-        if there:
-            program = source
-        known.update(program=program, work=said.place("place"), upload=upload, login_uid=login)
+        known.update(program=program, work=work, upload=upload, login_uid=login)
         known["version"] = self._version(said)
         # What is removed again is no change.
         return {"changed": bool(kept) and not there, "punctual_fleet": dict(known, state="ready")}
+
+    def _new_place(self, base):
+        """Chooses a directory that nobody has, and notes it before it is made: whatever happens then, it can be removed."""
+        place = "%s/punctual-fleet.%s" % (re.sub("/+", "/", base).rstrip("/"), secrets.token_hex(8))
+        if not PLACE.match(place) or "/../" in place or "/./" in place:
+            raise Fail("failed", "make a temporary directory in %s: this name of a directory is not used" % base[:1024])
+        places = self._known.setdefault("places", [])
+        places.append(place)
+        notes = self._task.args.get("notes") or ""
+        if notes:
+            name = os.path.join(notes, hashlib.sha256(self._name.encode()).hexdigest()[:32] + ".places")
+            with open(name, "w", encoding="utf-8") as file:
+                json.dump({"host": self._name, "places": places}, file)
+        return place
+
+    @staticmethod
+    def _make(host, place, mode, login=False):
+        said = host.run(PLACE_MADE % {"mark": MARK, "place": quote(place), "mode": mode}, login=login)
+        if not said.get("place"):
+            raise Fail("disk_full" if looks_full(said.why()) else "failed", said.why())
 
     def _installed(self, host, said, base, wanted):
         known = self._known
@@ -201,9 +265,9 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {"changed": False, "punctual_fleet": dict(known, state="checked")}
         program = said.get("program")
-        said = host.run(UPLOAD % {"base": quote(base), "mode": "700", "mark": MARK})
-        work = said.place("place")
-        known.update(program=program, work=work, upload=work, places=[work], login_uid=known["uid"])
+        work = self._new_place(base)
+        self._make(host, work, "700")
+        known.update(program=program, work=work, upload=work, login_uid=known["uid"])
         return {"changed": False, "punctual_fleet": dict(known, state="ready")}
 
     @staticmethod

@@ -38,6 +38,11 @@ options:
     description: The version that an installed Punctual must have. Empty means any.
     type: str
     default: ""
+  notes:
+    description: A directory on the controller. The private directories of each host are noted there before they are made, so that they can be
+      removed also after a play that was stopped. Empty means nowhere.
+    type: str
+    default: ""
 attributes:
   check_mode:
     description: Nothing is copied; the host's architecture, room and privilege are looked at.

@@ -17,7 +17,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 MARK = "punctual-fleet:"
 
-# What mktemp makes of our template. Only such a directory is ever removed.
+# A private directory of ours. Only such a directory is ever removed.
 PLACE = re.compile(r"\A/(?:[A-Za-z0-9._+-]+/)*punctual-fleet\.[A-Za-z0-9]{6,}\Z")
 
 # The longest text of a host that is kept.
@@ -71,13 +71,6 @@ class Said:
         text = self.get(key)
         return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
-    def place(self, key):
-        """Returns a directory that mktemp made."""
-        path = self.get(key)
-        if not PLACE.match(path) or "/../" in path or "/./" in path:
-            raise Fail("failed", "made no temporary directory: %s" % self.why())
-        return path
-
     def why(self):
         """Returns what it complained of, in one line."""
         text = "; ".join(self.rest) or "exit status %s, and no message" % self.status
@@ -102,7 +95,8 @@ class Host:
         if login and become is not None:
             connection.set_become_plugin(None)
         try:
-            answer = self.action._low_level_execute_command(script, executable="/bin/sh")
+            # What a login prints may end within a line, such as a sequence that clears the screen.
+            answer = self.action._low_level_execute_command("echo\n" + script, executable="/bin/sh")
         except AnsibleConnectionFailure:
             raise
         except AnsibleError as err:

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use punctual_model::{
     Diagnosis, FleetHost, FleetState, Gathered as _, Nanos, RuleOutcome, Severity, TuningReport,
@@ -16,6 +16,7 @@ use punctual_store::archive::unpack;
 use punctual_store::{Adopted, Store, StoredRun};
 use punctual_sys::dir::Dir;
 use punctual_verdict::words::{clean, plural};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -39,6 +40,13 @@ struct Known {
     host: FleetHost,
     places: Vec<String>,
     is_clean: bool,
+}
+
+/// What the collection notes of a host before it makes directories there.
+#[derive(Deserialize)]
+struct Note {
+    host: String,
+    places: Vec<String>,
 }
 
 impl<'a> Hosts<'a> {
@@ -157,8 +165,33 @@ impl<'a> Hosts<'a> {
         }
     }
 
+    /// Takes what the collection noted before it made it, of hosts whose tasks never ended.
+    fn take_notes(&mut self) {
+        let Ok(files) = std::fs::read_dir(self.fetched) else {
+            return;
+        };
+        let is_note = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "places");
+        for path in files.flatten().map(|file| file.path()).filter(is_note) {
+            let note = answer(self.fetched, &path).ok();
+            let Some(Note { host, places }) = note.and_then(|note| typed(&note)) else {
+                continue;
+            };
+            let at = self.places.get(&host).copied();
+            let Some(known) = at.and_then(|at| self.known.get_mut(at)) else {
+                continue;
+            };
+            if known.places.is_empty() && !known.is_clean {
+                known.places = places;
+                if known.host.state == FleetState::NotReached {
+                    known.host.detail = Some("stopped while the program was copied".to_owned());
+                }
+            }
+        }
+    }
+
     /// Returns the hosts on which something was put that was not removed.
-    pub(super) fn unclean(&self) -> BTreeMap<String, Vec<String>> {
+    pub(super) fn unclean(&mut self) -> BTreeMap<String, Vec<String>> {
+        self.take_notes();
         let unclean = self.known.iter().filter(|known| !known.is_clean);
         unclean
             .filter(|known| !known.places.is_empty())
@@ -403,7 +436,14 @@ mod tests {
             "ok",
             serde_json::json!({"state": "done"}),
         );
-        assert_eq!(hosts.unclean().len(), 2);
+        // What was noted of a host whose task never ended is known, and changes nothing of others.
+        for (host, place) in [("silent", "12345678"), ("good", "87654321")] {
+            let places = [format!("/tmp/punctual-fleet.{place}")];
+            let note = serde_json::json!({"host": host, "places": places});
+            std::fs::write(fetched.join(format!("{host}.places")), note.to_string()).unwrap();
+        }
+        std::fs::write(fetched.join("cut.places"), "{").unwrap();
+        assert_eq!(hosts.unclean().len(), 3);
         let all = hosts.finish();
         let states: Vec<FleetState> = all.iter().map(|host| host.state).collect();
         assert_eq!(
@@ -416,6 +456,11 @@ mod tests {
                 FleetState::Done,
                 FleetState::Verdict,
             ]
+        );
+        assert_eq!(all[0].left, ["/tmp/punctual-fleet.12345678"]);
+        assert_eq!(
+            all[0].detail.as_deref(),
+            Some("stopped while the program was copied")
         );
         assert_eq!(
             all[1].detail.as_deref(),
