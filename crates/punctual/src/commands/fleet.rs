@@ -186,8 +186,11 @@ fn carry_out(store: &Store, verb: &Verb, args: &FleetArgs) -> Result<FleetReport
             "`{template}` in an argument or path: Ansible would take it for a template"
         )));
     }
-    // More than a host may send is what a controller of its own copies to itself: the program.
-    let most = args.limit.get().max(1 << 30);
+    // A controller that is one of the hosts copies the program to itself, and what goes with it.
+    let copied = programs.values().chain(&files);
+    let copied = copied.filter_map(|path| Some(std::fs::metadata(path).ok()?.len()));
+    let most = args.limit.get().max(hosts::ANSWER_LIMIT);
+    let most = copied.fold(most, u64::max);
     let arguments = arguments(&workshop, &inventory, args, &text)?;
     let stop = StopRequest::on_signals()?;
     let mut hosts = Hosts::new(store, &fetched);
@@ -201,6 +204,9 @@ fn carry_out(store: &Store, verb: &Verb, args: &FleetArgs) -> Result<FleetReport
         Line::End {} => {}
     })?;
     clean_up(&workshop, &inventory, args, &mut hosts, &ended)?;
+    if !hosts.is_empty() {
+        hosts.miss(&unmatched(&ended.complaint));
+    }
     let hosts = hosts.finish();
     if hosts.is_empty() {
         return Err(no_hosts(args, &ended));
@@ -298,6 +304,16 @@ fn clean_up(
         }
     })?;
     Ok(())
+}
+
+/// Names of `--hosts` that Ansible passed over, which it says in lines of some width.
+fn unmatched(complaint: &str) -> Vec<String> {
+    const SAID: &str = "Could not match supplied host pattern, ignoring: ";
+    let text = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
+    let names = text.split(SAID).skip(1);
+    names
+        .filter_map(|rest| Some(clean(rest.split(' ').next()?).into_owned()))
+        .collect()
 }
 
 fn no_hosts(args: &FleetArgs, ended: &Ended) -> CliError {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
@@ -24,6 +25,9 @@ RECORDING = ("assess", "experiment", "measure", "watch")
 # What a program says of a word that it does not know. The controller knows all that it sends.
 UNKNOWN_WORDS = ("unexpected argument", "unrecognized subcommand")
 
+# What a program says where it lacks a privilege.
+LACKS = re.compile(r"\broot\b|privilege|permission|cap_sys|not permitted")
+
 # The largest answer in JSON.
 ANSWER_LIMIT = 16 << 20
 
@@ -39,6 +43,10 @@ if [ -n %(alone)s ]; then
     [ "$name" = punctual ] || continue
     at=${c%%/comm}
     line=" $(tr '\\0' ' ' <"$at/cmdline" 2>/dev/null)"
+    # Who has other machines measure measures nothing here.
+    case $line in
+    *" fleet "*) line="${line%%%% fleet *} ";;
+    esac
     case $line in
     *" measure "*|*" assess "*|*" watch "*|*" experiment "*|*" study "*|*" cyclictest "*|*" tune run "*|*" tune trial "*)
       echo "%(mark)sbusy=${at#/proc/}"; exit 1;;
@@ -64,13 +72,14 @@ done
 [ ! -f late ] || echo "%(mark)slate=1"
 if [ -n "$gone" ]; then cd /; rm -rf -- %(places)s; exit 1; fi
 echo "%(mark)sexit=$status"
-tail -c 4096 stderr | sed 's/^/%(mark)serror=/'
+# A text may end within a line, and what follows begins one.
+tail -c 4096 stderr | sed 's/^/%(mark)serror=/'; echo
 if [ -n %(answer)s ]; then echo "%(mark)sanswer=$(wc -c <stdout)"; fi
 if [ -d store/runs ] && [ -n "$(ls store/runs)" ]; then
   if %(program)s --home "$PWD/store" runs pack -o runs.tar >packed 2>&1; then
     echo "%(mark)sarchive=$(wc -c <runs.tar)"
   else
-    tail -c 1024 packed | sed 's/^/%(mark)sunpacked=/'
+    tail -c 1024 packed | sed 's/^/%(mark)sunpacked=/'; echo
   fi
 fi
 if [ -n %(give)s ]; then
@@ -99,12 +108,19 @@ class ActionModule(ActionBase):
         try:
             result.update(self._command(Host(self), place, name, began))
         except Fail as err:
-            self._known["seconds"] = round(time.monotonic() - began, 3)
-            result.update(err.result(**self._known))
+            result.update(self._failed(err, began))
         except AnsibleConnectionFailure as err:
-            self._known["seconds"] = round(time.monotonic() - began, 3)
-            result.update(lost(err).result(**self._known))
+            result.update(self._failed(lost(err), began))
         return result
+
+    def _failed(self, err, began):
+        """A command that could not restore its machine is that, whatever else went wrong on the way."""
+        known = self._known
+        known["seconds"] = round(time.monotonic() - began, 3)
+        if known.get("exit") == 4 and err.state != "not_restored":
+            state, text = reason(4, known.get("stderr", ""))
+            err = Fail(state, "%s; then: %s" % (text, err.detail), **err.more)
+        return err.result(**known)
 
     def _command(self, host, place, name, began):
         args = self._task.args
@@ -159,6 +175,8 @@ class ActionModule(ActionBase):
                        "pack the runs: %s" % " ".join(unpacked))
         if answer and not said.number("answer") and status in (0, 3):
             raise Fail("failed", "ended with status %d and printed no answer" % status)
+        if verb in ("assess", "measure") and status in (0, 3) and said.number("archive") is None and not wants_help(words):
+            raise Fail("failed", "ended with status %d and made no run" % status)
         if said.get("late"):
             raise Fail("failed", "took longer than %d s, and was ended" % timeout)
         if status in (0, 3):
@@ -200,6 +218,11 @@ class ActionModule(ActionBase):
         return local
 
 
+def wants_help(words):
+    """Whether a command only says what it could do."""
+    return any(word in ("-h", "--help") for word in words)
+
+
 def reason(status, stderr):
     """Returns a word and a sentence for an exit status of Punctual."""
     errors = [line for line in stderr.splitlines() if line.strip()]
@@ -209,16 +232,15 @@ def reason(status, stderr):
     said = [line for line in said if not line.startswith("Hint: ")]
     said = [line.strip().removeprefix("Error: ").removeprefix("caused by: ") for line in said]
     text = ": ".join(said) or "exit status %d" % status
+    if status == 4:
+        return "not_restored", text
     if looks_full(stderr):
         return "disk_full", text
     if status == 5:
-        words = ("root", "privilege", "permission", "cap_sys", "not permitted")
-        lacks = any(word in stderr.lower() for word in words)
+        lacks = LACKS.search(stderr.lower())
         return "no_privilege" if lacks else "unsupported", text
     if status == 6:
         return "unjudged", text
-    if status == 4:
-        return "not_restored", text
     if status == 2 and any(words in text for words in UNKNOWN_WORDS):
         return "other_version", "its Punctual does not know this command line: %s" % text
     if status in (126, 127):
@@ -235,7 +257,7 @@ def changes(verb, path):
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     if not isinstance(report, dict):
         return False

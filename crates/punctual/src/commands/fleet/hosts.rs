@@ -23,7 +23,7 @@ use serde_json::Value;
 use super::playbook::{Said, Task};
 
 /// The largest answer of a host, as the collection has it too.
-const ANSWER_LIMIT: u64 = 16 << 20;
+pub(super) const ANSWER_LIMIT: u64 = 16 << 20;
 
 /// The longest sentence of a host.
 const DETAIL_LIMIT: usize = 400;
@@ -57,6 +57,11 @@ impl<'a> Hosts<'a> {
             known: Vec::new(),
             places: BTreeMap::new(),
         }
+    }
+
+    /// Whether no host was asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// Notes the hosts that were asked for. Nothing is known of them yet.
@@ -117,7 +122,7 @@ impl<'a> Hosts<'a> {
         host.duration_ns = said.seconds.and_then(span).or(host.duration_ns);
         if state == "ready" {
             host.state = FleetState::NotReached;
-            host.detail = Some("the command was not started".to_owned());
+            host.detail = Some("stopped before its command had ended".to_owned());
             return Some(format!("{name}: ready"));
         }
         host.state = match (state.as_str(), said.exit) {
@@ -199,6 +204,17 @@ impl<'a> Hosts<'a> {
             .into_map()
     }
 
+    /// Notes names that were asked for and that no host of the inventory has.
+    pub(super) fn miss(&mut self, names: &[String]) {
+        self.expect(names.to_vec());
+        for name in names {
+            let at = self.places.get(name).copied();
+            if let Some(known) = at.and_then(|at| self.known.get_mut(at)) {
+                known.host.detail = Some("no host of the inventory has this name".to_owned());
+            }
+        }
+    }
+
     /// Returns what became of each host.
     pub(super) fn finish(self) -> Vec<FleetHost> {
         let known = self.known.into_iter().map(|mut known| {
@@ -220,6 +236,12 @@ const fn is_worse(state: FleetState) -> bool {
 }
 
 fn not_taken(host: &mut FleetHost, why: &str) {
+    // What could not be restored is worse, whatever it sent.
+    if host.state == FleetState::NotRestored {
+        let said = host.detail.take().unwrap_or_default();
+        host.detail = Some(short(&format!("{said}; then: {why}")));
+        return;
+    }
     host.state = FleetState::NotImported;
     host.detail = Some(short(why));
 }

@@ -126,3 +126,63 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
     assert_eq!(host["detail"], "ended with status 0 and printed no answer");
     fleet.nothing_left();
 }
+
+/// Ends within a line, says that its disk is full, sends brackets, makes no run, or measures on other machines meanwhile.
+const ENDS: &str = r#"#!/bin/sh
+case " $* " in
+*' --version '*) echo punctual VERSION ;;
+*' --help '*) ;;
+*' runs pack '*) cp /mnt/good.tar runs.tar ;;
+*' measure '*)
+    [ "$(uname -n)" = none ] || mkdir -p "$2/runs/any"
+    printf 'Warning: half a line' >&2 ;;
+*' revert '*)
+    echo 'Error: failed to restore a setting' >&2
+    echo '  caused by: No space left on device (os error 28)' >&2
+    [ "$(uname -n)" != torn ] || head -c 400000 /dev/zero | tr '\\0' '['
+    exit 4 ;;
+*' fleet '*) sleep 1000 ;;
+esac
+"#;
+
+#[test]
+fn what_a_host_says_last_or_in_part_hides_nothing() {
+    let Some(fleet) = Fleet::new(Home::new(), &["half", "none", "torn"]) else {
+        return;
+    };
+    fleet.install(&ENDS.replace("VERSION", env!("CARGO_PKG_VERSION")));
+    let stored = Home::new();
+    let count = earlier(&stored);
+    let good = fleet.inventory().with_file_name("good.tar");
+    stored
+        .run(["runs", "pack", "-o", good.to_str().unwrap()])
+        .fine();
+    // Who has others measure is not measuring.
+    fleet.on(
+        "half",
+        "punctual --quiet fleet measure -- wakeup </dev/null >/dev/null 2>&1 &",
+    );
+    let args = [&["--installed", "--hosts=half,none,tpyo"][..], &QUICK].concat();
+    let answer = fleet.run("measure", &args);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let measured = hosts(&answer);
+    let half = &measured["half"];
+    assert_eq!(half["state"], "done", "{half:#}");
+    assert_eq!(half["runs"].as_array().unwrap().len(), count, "{half:#}");
+    assert_eq!(measured["none"]["state"], "failed", "{answer:#?}");
+    assert_eq!(
+        measured["none"]["detail"],
+        "ended with status 0 and made no run"
+    );
+    assert_eq!(
+        measured["tpyo"]["detail"],
+        "no host of the inventory has this name"
+    );
+    let answer = fleet.run("tune", &["--installed", "--", "revert"]);
+    assert_eq!(answer.code(), 4, "{answer:#?}");
+    for (name, host) in hosts(&answer) {
+        assert_eq!(host["state"], "not_restored", "{name}: {host:#}");
+        let said = host["detail"].as_str().unwrap();
+        assert!(said.contains("failed to restore a setting"), "{host:#}");
+    }
+}
