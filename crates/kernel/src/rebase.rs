@@ -9,6 +9,8 @@
 //! on a new branch: neither the files nor the branches of the vendor change. What was resolved by hand once, git
 //! remembers (rerere) and does again.
 
+mod left_out;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -115,6 +117,9 @@ struct Kept {
     branch: String,
     worktree: PathBuf,
     commits: u64,
+    /// Where the vendor's branch was. Programs before did not keep it.
+    #[serde(default)]
+    vendor_id: Option<String>,
 }
 
 /// Begins a rebase in the repository of `tree`.
@@ -174,6 +179,7 @@ pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
         worktree: std::path::absolute(&order.worktree)
             .map_err(PathError::at("find", &order.worktree))?,
         commits: count.parse().unwrap_or(0),
+        vendor_id: Some(vendor_id.clone()),
     };
     if is_taken(&kept.worktree) {
         return Err(RebaseError::WorktreeThere(kept.worktree));
@@ -347,6 +353,11 @@ fn report(
 fn complete(git: &Git, kept: &Kept) -> Result<RebaseReport, RebaseError> {
     let mut report = empty(git, kept);
     report.done = kept.commits;
+    if let Some(vendor) = &kept.vendor_id {
+        let vendor = format!("{}..{vendor}", kept.base);
+        let branch = format!("{}..refs/heads/{}", kept.onto_id, kept.branch);
+        report.left_out = left_out::commits(git, &vendor, &branch)?;
+    }
     forget(git)?;
     Ok(report)
 }
@@ -366,6 +377,7 @@ fn empty(git: &Git, kept: &Kept) -> RebaseReport {
         stopped_at: None,
         conflicts: Vec::new(),
         resolved_before: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

@@ -105,6 +105,36 @@ impl Vendor {
 }
 
 #[test]
+fn commits_that_are_not_on_the_new_branch_are_named() {
+    let vendor = Vendor::new();
+    let git = vendor.git();
+    // The real-time branch has one of them already, and its side of the conflict is taken.
+    git.say(&["stash", "--quiet"]).unwrap();
+    vendor.commit("late.c", "late\n", "late: the same fix");
+    let fix = git.commit("vendor").unwrap().unwrap();
+    git.say(&["checkout", "--quiet", "rt"]).unwrap();
+    git.say(&["cherry-pick", &fix]).unwrap();
+    git.say(&["checkout", "--quiet", "vendor"]).unwrap();
+    vendor.commit("late.c", "late\nmore\n", "late: on top of it");
+    let stopped = start(&vendor.tree(), &vendor.order()).unwrap();
+    assert_eq!(stopped.left_out, []);
+    let text = "1\nrt\n3\n4\n5\n6\n7\n8\n";
+    fs::write(vendor.worktree().join("sched.c"), text).unwrap();
+    let done = resume(&vendor.tree()).unwrap();
+    assert_eq!(
+        (done.state, done.commits, done.done),
+        (RebaseState::Complete, 5, 5)
+    );
+    let subjects = done.left_out.iter().map(|commit| commit.subject.as_str());
+    assert_eq!(
+        subjects.collect::<Vec<_>>(),
+        ["sched: what the vendor does", "late: the same fix"]
+    );
+    let count = git.say(&["rev-list", "--count", "rt..vendor-rt"]).unwrap();
+    assert_eq!(count, "3");
+}
+
+#[test]
 fn it_stops_lists_the_conflict_and_goes_on_when_that_is_resolved() {
     let vendor = Vendor::new();
     let before = vendor.state();

@@ -38,6 +38,9 @@ pub struct RebaseReport {
     pub conflicts: Vec<RebaseConflict>,
     /// Files of this stop that an earlier resolution was used for.
     pub resolved_before: Vec<String>,
+    /// Commits that are dealt with and not on the new branch, where it is complete: that branch has what they change, or a resolution left nothing of it.
+    #[serde(default)]
+    pub left_out: Vec<ConflictingCommit>,
 }
 
 /// How far a rebase is.
@@ -45,7 +48,7 @@ pub struct RebaseReport {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RebaseState {
-    /// All commits are on the new branch.
+    /// All commits are dealt with.
     Complete,
     /// A conflict is to be resolved.
     Stopped,

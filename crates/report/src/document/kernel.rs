@@ -169,7 +169,11 @@ impl Document {
         let all = format!("{} of {} commits", report.done, report.commits);
         let (tone, word, sentence) = match report.state {
             RebaseState::Complete => {
-                let done = format!("{all}, in {}", report.worktree);
+                let left_out = match report.left_out.len() as u64 {
+                    0 => String::new(),
+                    n => format!(", {n} of them not on the branch"),
+                };
+                let done = format!("{all}{left_out}, in {}", report.worktree);
                 (Tone::Good, "Complete", done)
             }
             RebaseState::Aborted => {
@@ -199,6 +203,15 @@ impl Document {
             let said = format!("as before, by what git remembered: {files}");
             items.push(Item::from(("Resolved", said)));
         }
+        let left_out = report.left_out.iter().map(|commit| {
+            let said = format!(
+                "{}: {} has it already, or nothing was left of it",
+                shown(commit),
+                report.onto
+            );
+            Item::from(("Left out", said))
+        });
+        items.extend(left_out);
         if report.state == RebaseState::Stopped {
             items.extend(report.conflicts.iter().map(|conflict| {
                 let theirs = conflict.theirs.iter().map(shown);
