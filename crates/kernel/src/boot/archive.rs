@@ -62,7 +62,7 @@ impl Archive {
             return Some("its path must consist of names");
         }
         if self.files.contains(path) || self.directories.contains(path) {
-            return Some("it is there already");
+            return Some("it already exists");
         }
         let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
         above
