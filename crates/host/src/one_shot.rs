@@ -148,7 +148,8 @@ pub fn prepare(sys: &SysRoot, wish: &Wish) -> Prepared {
     };
     let arguments = words::arguments(sys, wish, &mut plan);
     let mut steps = Vec::new();
-    match find(sys, wish.loader) {
+    let otherwise = "boot the kernel by the means of this machine, or with --loader kexec where the kernel has it";
+    match find(sys, wish.loader, otherwise) {
         Ok(loader) => {
             plan.loader = Some(loader.kind());
             plan.refusals.extend(loader.refusals(sys));
@@ -178,7 +179,12 @@ pub fn prepare(sys: &SysRoot, wish: &Wish) -> Prepared {
     }
 }
 
-fn find(sys: &SysRoot, wanted: Option<OneShotLoader>) -> Result<Loader, OneShotRefusal> {
+/// Returns what starts the machine. `without` says what else there is where nothing that is known does.
+fn find(
+    sys: &SysRoot,
+    wanted: Option<OneShotLoader>,
+    without: &str,
+) -> Result<Loader, OneShotRefusal> {
     let systemd_boot = || SystemdBoot::find(sys).map(Loader::SystemdBoot);
     let grub = || Grub::find(sys).map(Loader::Grub);
     let found = match wanted {
@@ -201,7 +207,7 @@ fn find(sys: &SysRoot, wanted: Option<OneShotLoader>) -> Result<Loader, OneShotR
             "neither GRUB nor systemd-boot starts this machine: /boot/grub/grub.cfg is not there, and the firmware's \
              variables name no loader"
                 .to_owned(),
-            "boot the kernel by the means of this machine, or with --loader kexec where the kernel has it",
+            without,
         ),
     })
 }

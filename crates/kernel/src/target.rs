@@ -15,7 +15,7 @@ use std::str::FromStr;
 use punctual_model::{Bytes, Nanos, split_options};
 use thiserror::Error;
 
-use crate::boot::{Architecture, Design, Machine};
+use crate::boot::{Architecture, Design, Image, Machine};
 use crate::guest::Model;
 
 const PREFIX: &str = "guest:";
@@ -139,6 +139,24 @@ impl GuestTarget {
         Ok(())
     }
 
+    /// Refuses arguments that `image`, its kernel, does not take.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there are more of them, with both lengths.
+    pub fn fits(&self, image: &Image) -> Result<(), ParseTargetError> {
+        let machine = self.machine.unwrap_or(Machine::Kvm);
+        let design = self.design(image.architecture, machine);
+        let length = design.command_line().len();
+        match image.most_arguments {
+            Some(most) if length > most => Err(ParseTargetError(format!(
+                "the kernel's command line is too long: {length} bytes, and {} takes {most}",
+                self.kernel.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the words that it is read from: kernel, machine, arguments, model, time limit.
     pub fn words(&self) -> String {
         let sign = |text: &str| text.replace(',', ",,");
@@ -237,6 +255,23 @@ mod tests {
         assert_eq!(target.asked_model(), Some(Model::Full));
         let design = target.design(Architecture::X86_64, Machine::Virtual);
         assert!(design.command_line().ends_with("preempt=full isolcpus=1,2"));
+    }
+
+    #[test]
+    fn arguments_that_the_kernel_does_not_take_are_refused_with_both_lengths() {
+        let taking = |most_arguments| Image {
+            most_arguments,
+            ..Image::default()
+        };
+        let mut target = GuestTarget::of("K");
+        let own = target.design(Architecture::X86_64, Machine::Kvm);
+        let own = own.command_line().len();
+        target.append.push("x".repeat(2_047 - own - 1));
+        target.fits(&taking(Some(2_047))).unwrap();
+        target.append.push(String::new());
+        let err = target.fits(&taking(Some(2_047))).unwrap_err().to_string();
+        assert!(err.contains("2048 bytes, and K takes 2047"), "{err}");
+        target.fits(&taking(None)).unwrap();
     }
 
     #[test]

@@ -90,9 +90,14 @@ impl Host {
         self.packed = files.behind(&self.packed);
     }
 
-    /// Returns the design of `target` on `machine`.
-    pub(crate) fn design(&self, target: &GuestTarget, machine: Machine) -> Design {
-        target.design(self.architecture, machine)
+    /// Returns the design of `target` on `machine`, unless its kernel takes no such arguments.
+    pub(crate) fn design(
+        &self,
+        target: &GuestTarget,
+        machine: Machine,
+    ) -> Result<Design, CliError> {
+        fits(target)?;
+        Ok(target.design(self.architecture, machine))
     }
 
     /// Returns what guests run.
@@ -161,12 +166,21 @@ impl Host {
         stop: &AtomicBool,
         watch: &mut dyn FnMut(Stage, Duration),
     ) -> Result<Visit, CliError> {
-        let kernel = &target.kernel;
-        let limit = target.time_limit.into();
         let initramfs = self.initramfs(job)?;
-        let booted = self
-            .boot(kernel, design, &initramfs, limit, stop, watch)
-            .map_err(|err| failed(self.architecture, kernel, err))?;
+        let limit = target.time_limit.into();
+        let booted = self.boot(&target.kernel, design, &initramfs, limit, stop, watch);
+        self.answered(target, job, booted)
+    }
+
+    /// Reads what a guest sent that was to do `job`, or says why it did not come to its end.
+    pub(crate) fn answered(
+        &self,
+        target: &GuestTarget,
+        job: &Job,
+        booted: Result<Booted, BootError>,
+    ) -> Result<Visit, CliError> {
+        let kernel = &target.kernel;
+        let booted = booted.map_err(|err| failed(self.architecture, kernel, err))?;
         let answer = Answer::read(&booted.results, job.runs.len()).map_err(|err| {
             CliError::failed_to(format!("get an answer from the guest {}", kernel.display()))
                 .because(err)
@@ -185,7 +199,7 @@ fn failed(architecture: Architecture, kernel: &Path, err: BootError) -> CliError
                  `punctual kernel list`".to_owned())
         }
         BootError::TimeLimit { .. } => {
-            Some("give it more time with --time-limit, or read its log".to_owned())
+            Some("give it more time with --time-limit; with loglevel=7 appended its log says how far it came".to_owned())
         }
         _ => None,
     };
@@ -208,15 +222,25 @@ fn no_qemu(architecture: Architecture, error: CliError) -> CliError {
 
 /// Returns the processors that `kernel` is for, before anything is made for it.
 pub(crate) fn architecture(kernel: &Path) -> Result<Architecture, CliError> {
-    let image = Image::read(kernel).map_err(|source| {
+    Ok(image(kernel)?.architecture)
+}
+
+/// Refuses arguments that the kernel of `target` would cut off or not boot with: it would say nothing of why.
+pub(crate) fn fits(target: &GuestTarget) -> Result<(), CliError> {
+    target
+        .fits(&image(&target.kernel)?)
+        .map_err(|err| CliError::usage(err.to_string()))
+}
+
+fn image(kernel: &Path) -> Result<Image, CliError> {
+    Image::read(kernel).map_err(|source| {
         let path = kernel.to_owned();
         failed(
             Architecture::default(),
             kernel,
             BootError::Kernel { path, source },
         )
-    })?;
-    Ok(image.architecture)
+    })
 }
 
 /// Returns the machine that runs `target`: as asked for, else KVM; or why KVM does not
@@ -256,7 +280,9 @@ fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String
         time_limit: PATIENCE,
         ..GuestTarget::of(kernel)
     };
-    let visit = host.visit(&trial, &host.design(&trial, Machine::Kvm), &job, stop);
+    let visit = host
+        .design(&trial, Machine::Kvm)
+        .and_then(|design| host.visit(&trial, &design, &job, stop));
     match visit {
         Ok(_) => Ok(()),
         Err(err) => {

@@ -177,6 +177,7 @@ pub fn compare(
     }
     meaning::one_meaning(&groups)?;
     meaning::once(&mut groups)?;
+    groups.iter_mut().for_each(meaning::without_copies);
     let records = || {
         groups
             .iter()

@@ -153,8 +153,9 @@ fn state(
         Choice::Unknown(why) => format!("not known: {why}"),
     };
     let mark = format!("{MARK}={id}");
-    let line = sys.read("/proc/cmdline").unwrap_or_default();
-    if line.split_whitespace().any(|word| word == mark) {
+    let line = sys.read("/proc/cmdline");
+    let words = line.as_deref().unwrap_or_default();
+    if words.split_whitespace().any(|word| word == mark) {
         found(
             "/proc/cmdline",
             format!("{mark}: this boot is the candidate's"),
@@ -176,15 +177,21 @@ fn state(
         );
         return OneShotState::OtherKernel;
     }
-    let same = running.boot_id == *boot_id;
+    // A tree that no machine runs from says nothing of a boot, so nothing of a restart either.
+    let unknown = running.boot_id.is_empty();
+    let same = unknown || running.boot_id == *boot_id;
     let when = match same {
+        _ if unknown => "not known",
         true => "the same as at installation: the machine has not been restarted",
         false => "another one than at installation: the machine has been restarted",
     };
     found("boot_id", when.to_owned());
     found(
         "/proc/cmdline",
-        format!("no {mark}: this boot is not the candidate's"),
+        match line {
+            Ok(_) => format!("no {mark}: this boot is not the candidate's"),
+            Err(_) => "not known".to_owned(),
+        },
     );
     found(&source, says);
     match (same, choice) {

@@ -98,6 +98,16 @@ pub fn prepare(sys: &SysRoot, wish: &StayWish) -> StayPrepared {
         refusals: Vec::new(),
         warnings: Vec::new(),
     };
+    if !sys.full("/").is_dir() {
+        plan.refusals.push(refusal(
+            format!("{} is not a directory", sys.full("/").display()),
+            "name the directory that the machine's / is mounted on",
+        ));
+        return StayPrepared {
+            plan,
+            steps: Vec::new(),
+        };
+    }
     let mut steps = files(sys, wish, &mut plan);
     if let Some(package) = packaged(sys, &wish.release) {
         plan.refusals.push(refusal(
@@ -105,7 +115,7 @@ pub fn prepare(sys: &SysRoot, wish: &StayWish) -> StayPrepared {
             "remove that package first, or build the kernel with another LOCALVERSION",
         ));
     }
-    match super::find(sys, None) {
+    match super::find(sys, None, "boot the kernel by the means of this machine") {
         Ok(Loader::Grub(_)) => {
             plan.loader = Some(punctual_model::OneShotLoader::Grub);
             grub::add(sys, wish, &mut steps, &mut plan);

@@ -30,6 +30,8 @@ pub enum Node<'a> {
 pub struct Archive {
     bytes: Vec<u8>,
     directories: BTreeSet<String>,
+    /// Everything else.
+    files: BTreeSet<String>,
     entries: u32,
 }
 
@@ -42,6 +44,7 @@ impl Archive {
         for (end, _) in path.match_indices('/') {
             self.directory(&path[..end]);
         }
+        self.files.insert(path.to_owned());
         match node {
             Node::File(permissions, content) => {
                 self.entry(path, REGULAR | (permissions & 0o7777), (0, 0), content);
@@ -50,6 +53,21 @@ impl Archive {
                 self.entry(path, CHARACTER_DEVICE, (major, minor), &[]);
             }
         }
+    }
+
+    /// Returns why nothing can be added under `path`, if so.
+    pub fn refuses(&self, path: &str) -> Option<&'static str> {
+        let path = path.trim_start_matches('/');
+        if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Some("its path must consist of names");
+        }
+        if self.files.contains(path) || self.directories.contains(path) {
+            return Some("it already exists");
+        }
+        let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+        above
+            .any(|above| self.files.contains(above))
+            .then_some("what it would be in is a file")
     }
 
     /// Adds the directory `path`, and those above it.

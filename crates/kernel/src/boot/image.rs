@@ -55,6 +55,8 @@ pub struct Image {
     pub release: Option<String>,
     /// The whole text.
     pub version: Option<String>,
+    /// Bytes of arguments that it takes at most. Of an ELF file and of an old protocol it is not known.
+    pub most_arguments: Option<usize>,
 }
 
 impl Image {
@@ -84,6 +86,7 @@ impl Image {
         };
         Self {
             architecture: Architecture::Arm64,
+            most_arguments: Some(arm64::MOST_ARGUMENTS),
             ..Self::saying(version)
         }
     }
@@ -97,7 +100,10 @@ impl Image {
             let text = std::str::from_utf8(text).ok()?;
             (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
         };
-        Self::saying(text())
+        Self {
+            most_arguments: most_arguments(head),
+            ..Self::saying(text())
+        }
     }
 
     /// An image for x86-64 that says this.
@@ -108,6 +114,7 @@ impl Image {
                 .as_ref()
                 .and_then(|text| Some(text.split_whitespace().next()?.to_owned())),
             version,
+            most_arguments: None,
         }
     }
 
@@ -178,6 +185,17 @@ pub(crate) fn kind(head: &[u8]) -> String {
         true => "a text file".to_owned(),
         false => "of an unknown format".to_owned(),
     }
+}
+
+/// Returns what a bzImage says of the length of its arguments (`cmdline_size`, since protocol 2.06): without the byte that
+/// ends them.
+fn most_arguments(head: &[u8]) -> Option<usize> {
+    let field = |at: usize, size: usize| {
+        let bytes = head.get(at..at + size)?.iter().rev();
+        Some(bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
+    };
+    (is_bz_image(head) && field(0x206, 2)? >= 0x206).then_some(())?;
+    field(0x238, 4).filter(|most| *most > 0)
 }
 
 fn is_bz_image(head: &[u8]) -> bool {
@@ -319,6 +337,16 @@ mod tests {
         }
         let dynamic = |release| of(release, "#1 SMP PREEMPT_DYNAMIC Mon");
         assert!(dynamic("6.13.2").can_run(lazy) && !dynamic("6.12.2").can_run(lazy));
+    }
+
+    #[test]
+    fn a_kernel_says_how_many_arguments_it_takes() {
+        let mut head = image("6.1 (a@b) #1 SMP");
+        head[0x238..0x23c].copy_from_slice(&2_047_u32.to_le_bytes());
+        // Before protocol 2.06 there was something else.
+        assert_eq!(Image::of(&head).most_arguments, None);
+        head[0x206..0x208].copy_from_slice(&0x206_u16.to_le_bytes());
+        assert_eq!(Image::of(&head).most_arguments, Some(2_047));
     }
 
     #[test]

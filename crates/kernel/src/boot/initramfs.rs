@@ -55,6 +55,18 @@ impl Initramfs {
         self
     }
 
+    /// Adds a file that root may execute, too.
+    #[must_use]
+    pub fn executable(mut self, path: &str, content: &[u8]) -> Self {
+        self.archive.add(path, Node::File(0o700, content));
+        self
+    }
+
+    /// Returns why no file can be added at `path`, if so.
+    pub fn refuses(&self, path: &str) -> Option<&'static str> {
+        self.archive.refuses(path)
+    }
+
     /// Adds a program at `path`, and its libraries.
     #[must_use]
     pub fn program(mut self, path: &str, program: &Program) -> Self {
@@ -100,6 +112,41 @@ mod tests {
     use super::*;
     use crate::boot::Library;
     use std::io::Read as _;
+
+    #[test]
+    fn a_path_that_is_taken_or_leads_elsewhere_is_refused() {
+        let program = Program {
+            content: Vec::new(),
+            libraries: Vec::new(),
+        };
+        let image = Initramfs::with_init(&program).executable("/usr/bin/x", b"#!/bin/sh");
+        for path in [
+            "init",
+            "/init",
+            "init/x",
+            "dev",
+            "dev/console",
+            "usr/bin",
+            "usr/bin/x",
+            "",
+            "/",
+            "a/../b",
+            "../a",
+            "./a",
+            "a//b",
+            "a/",
+        ] {
+            assert!(image.refuses(path).is_some(), "{path:?}");
+        }
+        for path in ["usr/bin/y", "/dev/null", "a..b", "initrd"] {
+            assert_eq!(image.refuses(path), None, "{path:?}");
+        }
+        let bytes = image.pack(Compression::None).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let name = text.find("usr/bin/x\0").unwrap();
+        // The mode is the second number of the entry's head.
+        assert_eq!(&text[name - 110 + 14..name - 110 + 22], "000081c0");
+    }
 
     #[test]
     fn compression_keeps_the_archive_and_is_the_same_each_time() {

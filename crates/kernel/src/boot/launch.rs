@@ -103,6 +103,8 @@ pub enum BootError {
         status: ExitStatus,
         /// What it said, line by line.
         said: Vec<String>,
+        /// The kernel's log up to there.
+        console: Vec<u8>,
     },
     /// The kernel panicked.
     #[error("boot: {line}")]
@@ -132,7 +134,10 @@ pub enum BootError {
     },
     /// The end was asked for.
     #[error("go on: interrupted")]
-    Stopped,
+    Stopped {
+        /// The kernel's log up to there.
+        console: Vec<u8>,
+    },
 }
 
 impl BootError {
@@ -145,6 +150,8 @@ impl BootError {
     pub fn last_lines(&self) -> Vec<String> {
         match self {
             Self::Qemu { said, .. } => said.clone(),
+            // Whoever ends it knows why.
+            Self::Stopped { .. } => Vec::new(),
             _ => self.console().map(log::tail).unwrap_or_default(),
         }
     }
@@ -153,6 +160,8 @@ impl BootError {
     pub fn console(&self) -> Option<&[u8]> {
         match self {
             Self::Panic { console, .. }
+            | Self::Qemu { console, .. }
+            | Self::Stopped { console }
             | Self::TimeLimit { console, .. }
             | Self::TooMuch { console, .. } => Some(console),
             _ => None,
@@ -258,7 +267,12 @@ impl Boot<'_> {
             }
             watch(stage, begun.elapsed());
             if stop.load(Ordering::Relaxed) {
-                return Err(BootError::Stopped);
+                drop(child);
+                return Err(BootError::Stopped {
+                    console: console
+                        .content(MOST_LOGGED)
+                        .map_err(io("read the guest's log"))?,
+                });
             }
             if log.grown_to(length(&console)) && panicked.is_none() {
                 let text = console
@@ -292,6 +306,7 @@ impl Boot<'_> {
             return Err(BootError::Qemu {
                 status,
                 said: log::tail(&said),
+                console,
             });
         }
         let results = results

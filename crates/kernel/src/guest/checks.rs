@@ -98,20 +98,21 @@ fn model(answer: &Answer, asked: Option<Model>) -> Check {
     match (Model::running(&answer.hello.host, log), asked) {
         (Ok((runs, source)), None) => Check::pass(
             ID,
-            format!("preemption model {runs} by {source}; none was asked for"),
+            format!("preemption model {runs} by {source}; no preemption model was asked for"),
         ),
         (Ok((runs, source)), Some(asked)) => Check::of(
             ID,
             runs == asked,
-            format!("preemption model {runs} by {source}; {asked} was asked for"),
+            format!("preemption model {runs} by {source}; model {asked} was asked for"),
         ),
-        (Err(found), None) => {
-            Check::pass(ID, format!("preemption model: {found}; none was asked for"))
-        }
+        (Err(found), None) => Check::pass(
+            ID,
+            format!("preemption model: {found}; no preemption model was asked for"),
+        ),
         (Err(found), Some(asked)) => Check::unknown(
             ID,
             format!(
-                "preemption model: {found}; {asked} was asked for, but nothing shows that it is active"
+                "preemption model: {found}; model {asked} was asked for, but nothing shows that it is active"
             ),
         ),
     }
@@ -316,7 +317,15 @@ mod tests {
         let (found, detail) = status(&judged(&answer(), Some(Model::Full)), "guest-model");
         assert_eq!(found, CheckStatus::Fail);
         assert!(
-            detail.contains("none by debugfs; full was asked for"),
+            detail.contains("none by debugfs; model full was asked for"),
+            "{detail}"
+        );
+        // A model is called `none`, too.
+        let (_, detail) = status(&judged(&answer(), Some(Model::None)), "guest-model");
+        assert!(detail.ends_with("; model none was asked for"), "{detail}");
+        let (_, detail) = status(&judged(&answer(), None), "guest-model");
+        assert!(
+            detail.ends_with("; no preemption model was asked for"),
             "{detail}"
         );
         let mut dark = answer();

@@ -59,7 +59,7 @@ impl Boots<'_> {
             .parse()
             .map_err(|err| CliError::failed_to("boot a guest").because(err))?;
         let job = job_of(runs.iter().map(|(_, what)| what));
-        let design = self.host.design(&target, Machine::Virtual);
+        let design = self.host.design(&target, Machine::Virtual)?;
         let started = SystemTime::now();
         let visit = self.host.visit(&target, &design, &job, &self.stop.flag())?;
         let kept = |((id, what), answer): (&(Uuid, Invocation), &RunAnswer)| {

@@ -3,18 +3,16 @@
 
 //! Boots a kernel to see whether it comes up.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::Path;
 
 use punctual_kernel::GuestTarget;
-use punctual_kernel::boot::Machine;
+use punctual_kernel::boot::{BootError, Booted, Machine};
 use punctual_kernel::guest::{Fault, Job, checks};
 use punctual_model::{Check, GUEST_BOOT_FORMAT, GuestBoot, Nanos};
 
 use crate::error::CliError;
 use crate::guests::{self, Host};
-use crate::output::remark;
+use crate::output::{Destination, remark};
 use crate::signals::StopRequest;
 
 /// Boots `target`, which fails as `fault` says, keeps its log, and judges what it says.
@@ -25,18 +23,41 @@ pub(crate) fn visited(
     stop: &StopRequest,
 ) -> Result<GuestBoot, CliError> {
     let architecture = guests::architecture(&target.kernel)?;
+    // Before the boot, which may take minutes.
+    let log = log.map(|path| Destination::open(path, false)).transpose()?;
     let host = Host::of(architecture)?;
     let machine = guests::machine(&host, target, &stop.flag()).unwrap_or_else(|why| {
         remark(&format!("Without KVM: {why}."));
         Machine::Tcg
     });
-    let design = host.design(target, machine);
+    let design = host.design(target, machine)?;
     let mut job = Job::of(Vec::new());
     job.fault = fault;
-    let visit = host.visit(target, &design, &job, &stop.flag())?;
-    if let Some(path) = log {
-        keep(path, &visit.booted.console)?;
-    }
+    let initramfs = host.initramfs(&job)?;
+    let limit = target.time_limit.into();
+    let kernel = &target.kernel;
+    let booted = host.boot(
+        kernel,
+        &design,
+        &initramfs,
+        limit,
+        &stop.flag(),
+        &mut |_, _| {},
+    );
+    // Of a guest that fails the log is what one looks into.
+    let kept = match (log, logged(&booted)) {
+        (Some(log), Some(console)) => log.put(console),
+        _ => Ok(()),
+    };
+    let visit = match (host.answered(target, &job, booted), kept) {
+        (Ok(visit), kept) => kept.map(|()| visit)?,
+        (Err(failed), kept) => {
+            if let Err(unkept) = kept {
+                unkept.print();
+            }
+            return Err(failed);
+        }
+    };
     // A smoke test of the kernel: no latency is claimed, so no machine is wrong.
     let mut checks = checks(&visit.answer, &design, target.asked_model());
     checks.retain(|check| check.id != "guest-machine");
@@ -60,11 +81,10 @@ pub(crate) fn visited(
     })
 }
 
-fn keep(path: &Path, log: &[u8]) -> Result<(), CliError> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .and_then(|mut file| file.write_all(log))
-        .map_err(|err| CliError::failed_to(format!("write {}", path.display())).because(err))
+/// What the kernel logged, also where it failed.
+fn logged(booted: &Result<Booted, BootError>) -> Option<&[u8]> {
+    match booted {
+        Ok(booted) => Some(&booted.console),
+        Err(err) => err.console(),
+    }
 }

@@ -26,7 +26,7 @@ use crate::error::CliError;
 use crate::experiments::boots::Boots;
 use crate::experiments::runner::Way;
 use crate::experiments::{Manner, go_on, how_to_resume, of_command, results};
-use crate::guests::Host;
+use crate::guests::{self, Host};
 use crate::home;
 use crate::signals::StopRequest;
 
@@ -87,6 +87,8 @@ impl Test {
         stop: StopRequest,
         begun: impl FnOnce(&str) -> Result<(), CliError>,
     ) -> Result<LatencyTest, CliError> {
+        let mut targets = self.rows.iter().map(|row| row.target(&self.common));
+        targets.try_for_each(|target| guests::fits(&target))?;
         let host = Host::of(architecture(&self.rows)?)?;
         let qemu = host.version()?;
         let store = Store::open(home::find(home)?)?;

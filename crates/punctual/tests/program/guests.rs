@@ -103,7 +103,7 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
     assert!(arguments.contains(" cryptomgr.notests "), "{arguments}");
     let model = check(&found, "guest-model")["detail"].as_str().unwrap();
     assert!(
-        model.contains("full by debugfs; full was asked for"),
+        model.contains("full by debugfs; model full was asked for"),
         "{model}"
     );
     assert!(String::from_utf8_lossy(&fs::read(&log).unwrap()).contains("Restarting system"));
@@ -217,11 +217,24 @@ fn guest_that_panics_hangs_or_stops_is_an_error_with_its_last_lines() {
             "last lines of its log",
         ],
     );
-    boot(&home, &images.dynamic, &["--append=rdinit=/none"])
+    let log = home.dir().join("log");
+    let kept = format!("--log={}", log.display());
+    let take = || {
+        let text = fs::read(&log).unwrap();
+        fs::remove_file(&log).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    boot(&home, &images.dynamic, &["--append=rdinit=/none", &kept])
         .error(1, &["Kernel panic - not syncing", "last lines of its log"]);
-    boot(&home, &images.dynamic, &["--fault=hang"])
+    assert!(take().contains("Kernel panic - not syncing"));
+    let loud = "--append=loglevel=7";
+    boot(&home, &images.dynamic, &["--fault=hang", loud, &kept])
         .error(1, &["finish within 20 s"])
         .hinted();
+    assert!(take().contains("Linux version"));
+    let long = format!("--append={}", "x".repeat(2_100));
+    boot(&home, &images.dynamic, &[&long, &kept]).error(2, &["too long", "takes 2047"]);
+    assert!(!log.exists());
     boot(&home, &images.dynamic, &["--fault=restart"]).error(
         1,
         &["the guest ended after frame hello, before it had finished"],

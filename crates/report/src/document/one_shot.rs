@@ -212,7 +212,13 @@ const fn headline(status: &OneShotStatus) -> &'static str {
 }
 
 fn boot(boot: &OneShotBoot) -> String {
-    format!("{} {}, boot {}", boot.release, boot.version, boot.boot_id)
+    // A tree that no machine runs from says neither.
+    match (boot.release.is_empty(), boot.boot_id.is_empty()) {
+        (true, true) => "not known".to_owned(),
+        (true, false) => format!("kernel not known, boot {}", boot.boot_id),
+        (false, true) => format!("{} {}, boot not known", boot.release, boot.version),
+        (false, false) => format!("{} {}, boot {}", boot.release, boot.version, boot.boot_id),
+    }
 }
 
 #[cfg(test)]
@@ -318,6 +324,15 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        let mut captured = status.clone();
+        captured.running = OneShotBoot {
+            boot_id: String::new(),
+            release: String::new(),
+            version: String::new(),
+            at: String::new(),
+        };
+        let text = page(&Document::of_one_shot_status(&captured));
+        assert!(text.contains("Running   not known\n"), "{text}");
         let mut all: Vec<&str> = [
             OneShotState::None,
             OneShotState::Waiting,

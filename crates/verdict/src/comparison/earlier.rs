@@ -14,7 +14,7 @@ use punctual_stats::runs::{
 use punctual_stats::{float, holm};
 
 use super::published::by_p;
-use super::{CompareError, ComparisonRequest, GroupInput, interval, remarks::facts};
+use super::{CompareError, ComparisonRequest, GroupInput, interval, meaning, remarks::facts};
 use crate::history::{HistoryRequest, history};
 use crate::number::percent;
 
@@ -45,7 +45,10 @@ pub(super) fn judge(
         },
         ..HistoryRequest::default()
     };
-    let past = history(earlier.clone(), &request)?;
+    // Copies would show no spread at all.
+    let mut observed = earlier.clone();
+    meaning::without_copies(&mut observed);
+    let past = history(observed, &request)?;
     let tests: Vec<Option<(Spread, ByEarlier)>> = results
         .iter()
         .map(|result| test(result, &past, asked.options.confidence))

@@ -4,8 +4,9 @@
 //! What must not be compared at all: figures that mean different things, and one run with itself.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use punctual_model::{Finding, Instrument, RefusedRun, RunRecord};
+use punctual_model::{Finding, Instrument, RefusedRun, RunRecord, RunSpec};
 
 use super::{CompareError, GroupInput, Metric, Table, default_metrics};
 
@@ -116,6 +117,52 @@ pub(super) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
         group.runs = kept;
     }
     Ok(())
+}
+
+/// Takes runs in virtual time out that repeat another one of their group: with the same guest and seed, a run is the
+/// same run again, and no further observation.
+pub(super) fn without_copies(group: &mut GroupInput) {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    let refused = &mut group.refused;
+    group.runs.retain(|run| {
+        let record = &run.record;
+        let Some((boot, seed)) = boot(record) else {
+            return true;
+        };
+        match seen.entry(boot) {
+            Entry::Vacant(place) => {
+                place.insert(record.id.clone());
+                true
+            }
+            Entry::Occupied(first) => {
+                refused.push(RefusedRun {
+                    id: record.id.clone(),
+                    reason: format!(
+                        "it is a copy of run {}: the same guest in virtual time, with the same seed ({seed})",
+                        first.get()
+                    ),
+                    started: record.started.clone(),
+                });
+                false
+            }
+        }
+    });
+}
+
+/// What a run in virtual time follows from, and its seed. How long it was measured is no part of it: the shorter one is
+/// how the longer one begins. `None` of a run in real time.
+fn boot(run: &RunRecord) -> Option<(String, u64)> {
+    let guest = run.guest.as_ref().filter(|guest| guest.is_virtual())?;
+    let spec = run.spec.clone().map(|spec| RunSpec {
+        duration_ns: None,
+        samples: None,
+        until: Vec::new(),
+        on_threshold_ns: None,
+        deadlines_ns: Vec::new(),
+        ..spec
+    });
+    let all = (&run.instrument, guest, &run.host, spec, &run.setup);
+    Some((serde_json::to_string(&all).ok()?, guest.seed))
 }
 
 /// Returns a group with each run once, and the figures that are meant.

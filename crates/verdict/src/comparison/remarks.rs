@@ -47,7 +47,6 @@ pub(super) fn remarks(of: &Compared<'_>) -> Vec<Finding> {
     } = *of;
     let mut remarks = Vec::new();
     remarks.extend(in_virtual_time(groups));
-    remarks.extend(groups.iter().filter_map(copies));
     remarks.extend(groups.iter().filter_map(too_few));
     remarks.extend(groups.iter().filter_map(validity));
     remarks.extend(groups.iter().filter_map(refused));
@@ -215,24 +214,6 @@ fn in_virtual_time(groups: &[GroupInput]) -> Option<Finding> {
                   hardware; they do not drift, so runs are not compared within blocks";
     let any = groups.iter().any(super::is_virtual);
     any.then(|| Finding::observed(Comparison::VIRTUAL_TIME, detail.to_owned()))
-}
-
-/// Runs in virtual time whose guest had the seed of another's.
-fn copies(group: &GroupInput) -> Option<Finding> {
-    let guests = group
-        .runs
-        .iter()
-        .filter_map(|run| run.record.guest.as_ref());
-    let seeds: Vec<u64> = guests.filter(|g| g.is_virtual()).map(|g| g.seed).collect();
-    let different = seeds.iter().collect::<BTreeSet<_>>().len();
-    let detail = format!(
-        "{}: {} runs in virtual time have {different} seed{}: runs with the same seed are copies, \
-         not further observations",
-        group.name,
-        seeds.len(),
-        plural(different),
-    );
-    (different < seeds.len()).then(|| Finding::observed("copies", detail))
 }
 
 fn too_few(group: &GroupInput) -> Option<Finding> {

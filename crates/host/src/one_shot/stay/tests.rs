@@ -203,3 +203,20 @@ fn systemd_boot_is_refused() {
     let plan = prepare(&sys, &wish(&outside)).plan;
     assert!(reasons(&plan)[0].contains("systemd-boot starts the machine"));
 }
+
+#[test]
+fn a_machine_that_is_not_there_and_one_without_a_loader_are_said_to_be_so() {
+    let outside = TempDir::new().unwrap();
+    let nowhere = SysRoot::at(outside.path().join("nothere"));
+    let plan = prepare(&nowhere, &wish(&outside)).plan;
+    let [reason] = reasons(&plan)[..] else {
+        panic!("{:?}", plan.refusals)
+    };
+    assert!(reason.ends_with("is not a directory"), "{reason}");
+    let (_dir, sys) = machine(&[]);
+    let plan = prepare(&sys, &wish(&outside)).plan;
+    let mut refusals = plan.refusals.iter();
+    let why = refusals.find(|why| why.reason.starts_with("neither GRUB"));
+    // That starts a kernel once, and leaves nothing installed.
+    assert!(!why.unwrap().hint.contains("kexec"));
+}

@@ -125,3 +125,19 @@ fn a_choice_that_was_not_heeded_or_was_withdrawn_is_told() {
     bench.restart("boot-1", "root=UUID=abc");
     assert_eq!(bench.status().state, OneShotState::Withdrawn);
 }
+
+#[test]
+fn a_tree_that_says_nothing_of_a_boot_gives_no_evidence_of_one() {
+    let bench = Bench::grub(&[]);
+    bench.install().unwrap();
+    for file in ["/proc/sys/kernel/random/boot_id", "/proc/cmdline"] {
+        fs::remove_file(bench.sys.full(file)).unwrap();
+    }
+    let status = bench.status();
+    assert_eq!(status.state, OneShotState::Waiting);
+    for source in ["boot_id", "/proc/cmdline"] {
+        let mut evidence = status.evidence.iter();
+        let found = evidence.find(|found| found.source == source).unwrap();
+        assert_eq!(found.says, "not known");
+    }
+}

@@ -14,6 +14,9 @@ use flate2::read::GzDecoder;
 /// No image is longer, packed or not.
 pub(super) const MOST: u64 = 512 << 20;
 
+/// `COMMAND_LINE_SIZE` (asm/setup.h), without the byte that ends it.
+pub(super) const MOST_ARGUMENTS: usize = 2_047;
+
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// What the kernel's first message begins with.

@@ -3,8 +3,8 @@
 
 //! `punctual kernel initramfs`.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use punctual_kernel::boot::Compression;
 
@@ -12,11 +12,12 @@ use crate::cli::InitramfsArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::Agent;
-use crate::output::print;
+use crate::output::{Destination, print};
 
 /// Writes the initial RAM file system of guests to the file that `args` name.
 pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
     let cannot = || CliError::failed_to("make the initial RAM file system");
+    let target = Destination::open(&args.output, args.force)?;
     let agent = match (args.whole, &args.arch) {
         (true, _) => Agent::whole()?,
         (false, Some(machine)) => Agent::of(*machine)?,
@@ -32,32 +33,30 @@ pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
             .split_once('=')
             .filter(|(path, _)| !path.trim_matches('/').is_empty())
             .ok_or_else(|| CliError::usage(format!("--file {file}: must be PATH=FILE")))?;
-        let content = std::fs::read(from)
-            .map_err(|err| CliError::failed_to(format!("read {from}")).because(err))?;
-        initramfs = initramfs.file(path, &content);
+        if let Some(why) = initramfs.refuses(path) {
+            return Err(CliError::usage(format!("--file {file}: {why}")));
+        }
+        let unread = |err| CliError::failed_to(format!("read {from}")).because(err);
+        let content = fs::read(from).map_err(unread)?;
+        let mode = fs::metadata(from).map_err(unread)?.permissions().mode();
+        initramfs = match mode & 0o111 {
+            0 => initramfs.file(path, &content),
+            _ => initramfs.executable(path, &content),
+        };
     }
     let bytes = initramfs
         .pack(compression)
         .map_err(|err| cannot().because(err))?;
-    let mut options = OpenOptions::new();
-    options.write(true);
-    match args.force {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
-    };
-    options
-        .open(&args.output)
-        .and_then(|mut file| file.write_all(&bytes))
-        .map_err(|err| {
-            let exists = err.kind() == std::io::ErrorKind::AlreadyExists;
-            CliError::failed_to(format!("write {}", args.output.display()))
-                .because(err)
-                .hints(exists.then_some("overwrite it with --force"))
-        })?;
+    let is_taken = target.is_standard_output();
+    let size = bytes.len();
+    target.put(&bytes)?;
+    if is_taken {
+        return Ok(Exit::Fine);
+    }
     print(&format!(
         "{}: {} bytes, agent {}\n",
         args.output.display(),
-        bytes.len(),
+        size,
         agent.described()
     ))?;
     Ok(Exit::Fine)

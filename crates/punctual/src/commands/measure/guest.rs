@@ -75,7 +75,7 @@ pub(super) fn run(
     let machine = guests::machine(&host, target, &stop.flag()).map_err(no_clock)?;
     let store = Store::open(home::find(home)?)?;
     let id = recording::run_id()?;
-    let design = host.design(target, machine);
+    let design = host.design(target, machine)?;
     // In virtual time every byte of the job moves the figures: the same options and seed are the same run.
     let inside = match machine {
         Machine::Virtual => UNVARIED_ID.to_owned(),
