@@ -1032,16 +1032,12 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__cyclictest)
-            opts="--home"
+            opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3312,7 +3308,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__boot)
-            opts="-h -V --virtual-time --machine --append --model --cpus --memory --nodes --seed --time-limit --log --json --fault --home --help --version"
+            opts="-h -V --virtual-time --machine --append --model --cpus --memory --nodes --seed --time-limit --log --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3351,10 +3347,6 @@ _punctual() {
                     return 0
                     ;;
                 --log)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --fault)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4256,7 +4248,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__rt)
-            opts="-j -q -h -V --source --sha256 --patch --fuzz --leave-out --name --stock --arch --base --with --without --fragment --set --anyway --no-ccache --load --seeds --samples --jobs --quiet --json --model --home --help --version"
+            opts="-j -q -h -V --source --sha256 --patch --fuzz --leave-out --name --stock --arch --base --with --without --fragment --set --anyway --no-ccache --load --seeds --samples --jobs --quiet --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4330,10 +4322,6 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --model)
-                    COMPREPLY=($(compgen -W "none voluntary full lazy rt dynamic" -- "${cur}"))
-                    return 0
-                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4398,7 +4386,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__load)
-            opts="-q -D -h -V --ping-to --ping-rate --allow-console --json --quiet --duration --cpus --report-to --home --help --version"
+            opts="-q -D -h -V --ping-to --ping-rate --allow-console --json --quiet --duration --cpus --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4421,10 +4409,6 @@ _punctual() {
                     return 0
                     ;;
                 --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report-to)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5864,7 +5848,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__tasks)
-            opts="-D -q -p -c -h -V --set-file --work --scale --overheads --analysed --duration --statistics --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --cpus --tune --target --set --isolate --home --help --version"
+            opts="-D -q -c -h -V --set-file --work --scale --overheads --duration --statistics --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --cpus --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5883,10 +5867,6 @@ _punctual() {
                     return 0
                     ;;
                 --overheads)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --analysed)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5951,14 +5931,6 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -p)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6176,7 +6148,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__watch)
-            opts="-D -c -q -p -h -V --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --tune --target --set --isolate --home --help --version"
+            opts="-D -c -q -h -V --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6283,14 +6255,6 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -p)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7940,7 +7904,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-D -c -q -p -h -V --tune --target --set --isolate --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --priority --home --help --version"
+            opts="-D -c -q -h -V --tune --target --set --isolate --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8063,14 +8027,6 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -p)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

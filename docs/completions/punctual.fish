@@ -451,7 +451,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l work -d 'Share of its execution time that each job computes; the rest is left for its wake-up and for interrupts, which count as execution' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l scale -d 'Multiply all execution times, runtimes and critical sections by this' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l overheads -d 'Take the overheads of the analysis from this run: the longest wake-up of `measure wakeup`, or of a program that was watched' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l analysed -d 'The set with its analysis as JSON, in place of the file: what a guest gets' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -s D -l duration -d 'Measure for this time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l statistics -d 'Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error bound, and costs several times as much as all other statistics (can be repeated)' -r -f -a "psquare\t'Quantiles after Jain and Chlamtac, in addition to those of the histogram'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l dma-latency -d 'Maximum idle-state exit latency, such as 0us as in cyclictest, or off [default: 0us for latencies, off for throughput]' -r
@@ -468,7 +467,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE] (ordinary, with the niceness of who starts it or this one), b, i, d:RUNTIME:PERIOD' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -s c -l cpus -d 'CPUs of all tasks, in place of those that the set names [default: all online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from tasks" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
@@ -508,7 +506,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE] (ordinary, with the niceness of who starts it or this one), b, i, d:RUNTIME:PERIOD' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -597,7 +594,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l note -d 'Rem
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE] (ordinary, with the niceness of who starts it or this one), b, i, d:RUNTIME:PERIOD' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l raw -d 'Keep every cycle with its phases, in cycles.csv next to the run\'s record'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l allow-console -d 'Allow the load printk to write to the kernel log and the consoles'
@@ -610,12 +606,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand explain" -l home -d 'D
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print what was seen as JSON: the key `watched` of the run\'s record'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand cyclictest" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this machine]; other machines need --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-rate -d 'Requests a second of each ping load [default: as fast as replies come]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s D -l duration -d 'Stop after this time [default: at Ctrl-C]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l cpus -d 'Number of CPUs to size the loads for [default: all allowed]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 'Report to the measuring process with this PID, and end with it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l allow-console -d 'Allow the load printk to write to the kernel log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l json -d 'Print what the loads did as JSON at the end, and no rates'
@@ -983,7 +977,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l seed -d 'Seed of the guest\'s random numbers' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l time-limit -d 'Give up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l log -d 'File for the kernel log, which must not exist' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l fault -d 'Make the guest fail: panic, hang, restart, busy' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l virtual-time -d 'Count instructions instead of time: one CPU, and the same result every time'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l json -d 'Print what was found as JSON'
@@ -1025,12 +1018,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l seeds -d 'Number of seeds, one boot each' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l samples -d 'Samples under each load' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -s j -l jobs -d 'Number of parallel compilers, and of guests [default: one per CPU]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l model -d 'Preemption model [default: that of the base]' -r -f -a "none\t''
-voluntary\t''
-full\t''
-lazy\t''
-rt\t''
-dynamic\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l leave-out -d 'Skip patches that do not apply, and apply the others'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l anyway -d 'Build even if options differ from what was asked'

@@ -9,10 +9,12 @@
 use clap::Command;
 use clap_complete::{Shell, generate};
 
+use crate::app;
 use crate::generated::Generated;
 
 /// Returns the completions of `command` for bash, fish and zsh.
 pub(crate) fn files(command: &Command) -> Vec<Generated> {
+    let command = app::shown(command);
     let program = command.get_name().to_owned();
     let shells = [
         (Shell::Bash, format!("{program}.bash")),
@@ -158,6 +160,33 @@ mod tests {
                     "{text}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn no_shell_gets_what_is_hidden() {
+        let flag = |name: &'static str| clap::Arg::new(name).long(name).global(name == "store");
+        let verb = Command::new("watch")
+            .arg(flag("secret").hide(true).requires("limit"))
+            .arg(flag("limit").conflicts_with_all(["secret", "quiet"]))
+            .arg(
+                flag("quiet")
+                    .overrides_with("secret")
+                    .required_unless_present("secret"),
+            )
+            .arg(flag("store").hide(true));
+        let toy = Command::new("toy").arg(flag("store")).subcommand(verb);
+        let [bash, fish, zsh] = files(&toy)
+            .try_into()
+            .map(|files: [Generated; 3]| files.map(|f| String::from_utf8(f.content).unwrap()))
+            .unwrap();
+        for text in [&bash, &fish, &zsh] {
+            assert!(text.contains("limit") && text.contains("store"), "{text}");
+            assert!(!text.contains("secret"), "{text}");
+        }
+        assert!(zsh.contains("'(--quiet)--limit="), "{zsh}");
+        for opts in ["-h --limit --quiet --help", "-h --store --help watch help"] {
+            assert!(bash.contains(&format!("opts=\"{opts}\"")), "{bash}");
         }
     }
 

@@ -14,7 +14,8 @@ const LONGEST: u64 = 16 << 20;
 const HINT: &str = "import the whole file, as the tool wrote it; if only its last line break is \
                     missing, add that";
 
-/// Reads lines one by one. A line without an end is an error: it may be cut short.
+/// Reads lines one by one. A line without an end is an error: it may be cut short. Commands for a terminal alone are no
+/// line: `cyclictest -M` moves the cursor last.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     input: R,
@@ -45,6 +46,10 @@ impl<R: BufRead> Lines<R> {
         }
         let at = self.number;
         let Some(line) = self.buffer.strip_suffix(b"\n") else {
+            if is_only_commands(&self.buffer) {
+                self.number -= 1;
+                return Ok(None);
+            }
             let reason = match read as u64 {
                 LONGEST => "the line is longer than any of this format",
                 _ => "the file ends inside this line",
@@ -96,6 +101,12 @@ pub(crate) fn plain(line: &str) -> (String, bool) {
         text.push_str(rest);
     }
     (text, cleared)
+}
+
+/// Whether this is nothing but whole commands for a terminal.
+fn is_only_commands(text: &[u8]) -> bool {
+    text.last().is_some_and(u8::is_ascii_alphabetic)
+        && std::str::from_utf8(text).is_ok_and(|text| plain(text).0.is_empty())
 }
 
 /// The error of a file in which another run follows.
@@ -157,6 +168,24 @@ mod tests {
             ("\u{1b}\u{1b}é", ("", false)),
         ] {
             assert_eq!(plain(line), (expected.0.to_owned(), expected.1), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn commands_for_a_terminal_at_the_end_are_no_cut_line() {
+        for end in ["", "\u{1b}[4A\u{1b}[4B", "\u{1b}c"] {
+            let text = format!("T: 0\n{end}");
+            let mut lines = Lines::new(text.as_bytes());
+            assert_eq!(lines.next().unwrap(), Some("T: 0"));
+            assert_eq!(lines.next().unwrap(), None, "{end:?}");
+            assert_eq!(lines.number(), 1);
+        }
+        for end in ["x", "\u{1b}[4AT: 1", "\u{1b}[4", "\u{1b}", "\u{1b}[4A "] {
+            let text = format!("T: 0\n{end}");
+            let mut lines = Lines::new(text.as_bytes());
+            lines.next().unwrap();
+            let said = lines.next().unwrap_err().to_string();
+            assert_eq!(said, "line 2: the file ends inside this line", "{end:?}");
         }
     }
 }

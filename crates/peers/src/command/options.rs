@@ -44,6 +44,7 @@ enum Key {
     Histogram,
     Histofall,
     HistCompact,
+    Home,
     Interval,
     Json,
     Laptop,
@@ -90,6 +91,7 @@ known! {
     Histofall Some('H'), "histofall", Needed;
     Histfile None, "histfile", Needed;
     HistCompact None, "hist-compact", No;
+    Home None, "home", Needed;
     Interval Some('i'), "interval", Needed;
     Json None, "json", Needed;
     Laptop None, "laptop", No;
@@ -228,6 +230,8 @@ pub struct Options {
     pub hist_sum: bool,
     /// Whether rows without samples are left out: `--hist-compact`, which is ours.
     pub hist_compact: bool,
+    /// Directory of the store: `--home`, which is ours.
+    pub home: Option<PathBuf>,
     /// `--laptop`, `--default-system`, `--latency`, `--deepest-idle-state`.
     pub idle: IdleStates,
     /// The first thread's interval in µs: `-i`.
@@ -300,6 +304,7 @@ impl Default for Options {
             histogram: None,
             hist_sum: false,
             hist_compact: false,
+            home: None,
             idle: IdleStates::Bound(0),
             interval_us: 1_000,
             json: None,
@@ -436,6 +441,7 @@ impl Draft {
                 }
             }
             Key::HistCompact => o.hist_compact = true,
+            Key::Home => o.home = Some(PathBuf::from(text)),
             Key::Interval => match u64::try_from(number) {
                 Ok(us @ 1..) => o.interval_us = us,
                 _ => self.fault(format!("-i {text}: the interval is at least 1 us")),

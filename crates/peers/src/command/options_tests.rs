@@ -179,6 +179,15 @@ fn values_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn the_store_is_named_as_for_every_verb() {
+    for line in ["--home /a/b -q", "-q --home=/a/b"] {
+        assert_eq!(words(line).home.as_deref(), Some("/a/b".as_ref()), "{line}");
+    }
+    let without = parsed(&["-q", "--home"]).unwrap_err();
+    assert!(matches!(without, Refused::Unknown(_, false)));
+}
+
+#[test]
 fn unknown_options_are_told_from_help() {
     let unknown = |line: &[&str]| parsed(line).unwrap_err();
     assert_eq!(unknown(&["-q", "--help"]), Refused::Help);

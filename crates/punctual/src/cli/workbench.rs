@@ -301,6 +301,11 @@ pub struct ServeArgs {
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 pub struct CyclictestArgs {
+    // Like every option of this verb it is in the help of cyclictest alone.
+    /// Directory of the store
+    #[arg(long, hide = true, value_name = "DIR", value_parser = path())]
+    pub home: Option<PathBuf>,
+
     /// Options of cyclictest, see `punctual cyclictest --help`
     #[arg(
         value_name = "OPTION",

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punctual_measure::loads::{self, LoadList, Report, Role};
+use punctual_measure::loads::{self, LoadList, LoadSpec, Report, Role};
 use punctual_model::Nanos;
 use punctual_sys::{SysRoot, sched};
 
@@ -55,12 +55,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
     match args.report_to {
         Some(parent) => serve(parent, duration, &stop, work),
         None => {
-            let names: Vec<String> = loads.iter().map(ToString::to_string).collect();
-            remark(&format!(
-                "Loading with {} on {cpus} CPU{}; Ctrl-C stops.",
-                names.join(", "),
-                if cpus == 1 { "" } else { "s" }
-            ));
+            remark(&beginning(&loads, cpus));
             let mut alone = Alone::new(args, &loads, &stop);
             work(&mut |report| alone.take(report)).map_err(|err| cannot_run(&err))?;
             alone.finish(args.json)
@@ -88,6 +83,18 @@ pub(crate) fn play(role: Role, args: &[OsString]) -> ExitCode {
             Exit::Failed.into()
         }
     }
+}
+
+/// Says with what the machine is loaded, and on how many CPUs unless a load has its own.
+fn beginning(loads: &[LoadSpec], cpus: u32) -> String {
+    let names: Vec<String> = loads.iter().map(ToString::to_string).collect();
+    let names = names.join(", ");
+    let on = match cpus {
+        _ if loads.iter().any(|load| load.settings.cpus.is_some()) => String::new(),
+        1 => " on 1 CPU".to_owned(),
+        _ => format!(" on {cpus} CPUs"),
+    };
+    format!("Loading with {names}{on}; Ctrl-C stops.")
 }
 
 fn cannot_run(err: &io::Error) -> CliError {
@@ -139,4 +146,26 @@ fn stop_after(duration: Option<Duration>, stop: &Arc<AtomicBool>) -> io::Result<
         stop.store(true, Ordering::Relaxed);
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_cpus_is_said_only_of_loads_that_have_no_own_cpus() {
+        for (loads, cpus, expected) in [
+            ("cpu", 1, "Loading with cpu on 1 CPU; Ctrl-C stops."),
+            ("cpu", 2, "Loading with cpu on 2 CPUs; Ctrl-C stops."),
+            ("cpu@cpus=1", 2, "Loading with cpu@cpus=1; Ctrl-C stops."),
+            (
+                "cpu,cpu@cpus=0",
+                2,
+                "Loading with cpu, cpu@cpus=0; Ctrl-C stops.",
+            ),
+        ] {
+            let list: LoadList = loads.parse().unwrap();
+            assert_eq!(beginning(&list.0, cpus), expected);
+        }
+    }
 }

@@ -8,6 +8,8 @@ mod gather;
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
 use punctual_report::document::{Document, Material};
 use punctual_report::{export, html, markdown};
 
@@ -74,6 +76,9 @@ fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
             CliError::left_out("--png").hint("--svg DIR writes the same charts as SVG files")
         );
     }
+    if let Some(path) = &args.output {
+        agrees(path, args.format)?;
+    }
     let pictures = args.svg.is_some() || args.png.is_some();
     match (&args.output, args.format) {
         (Some(path), _) => Ok(Some(path.clone())),
@@ -86,5 +91,62 @@ fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
             args.what.join(" ")
         ))
         .hint("--format md prints Markdown to the terminal; --svg DIR and --png DIR write only the charts")),
+    }
+}
+
+/// Refuses a name whose end promises another form than the file will have.
+fn agrees(path: &Path, format: ReportFormat) -> Result<(), CliError> {
+    let end = path.extension().unwrap_or_default().to_ascii_lowercase();
+    let option = match (end.to_str().unwrap_or_default(), format) {
+        ("html" | "htm", ReportFormat::Html)
+        | ("md" | "markdown", ReportFormat::Md)
+        | ("xml", ReportFormat::Junit)
+        | ("tap", ReportFormat::Tap) => return Ok(()),
+        ("html" | "htm", _) => "--format html writes such a file",
+        ("md" | "markdown", _) => "--format md writes such a file",
+        ("xml", _) => "--format junit writes such a file",
+        ("tap", _) => "--format tap writes such a file",
+        ("svg", _) => "--svg DIR writes the charts as SVG files",
+        ("png", _) => "--png DIR writes the charts as PNG files",
+        _ => return Ok(()),
+    };
+    let form = format.to_possible_value();
+    let form = form.as_ref().map_or("", PossibleValue::get_name);
+    let path = path.display();
+    Err(CliError::usage(format!("-o {path}: the format is {form}")).hint(option))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_promises_another_form_is_refused() {
+        use ReportFormat::{Html, Junit, Md, Tap};
+        for (name, format) in [
+            ("-", Html),
+            ("page", Md),
+            ("page.txt", Md),
+            ("page.HTML", Html),
+            ("a.svg/page.htm", Html),
+            ("page.md", Md),
+            ("junit.xml", Junit),
+            ("x.tap", Tap),
+        ] {
+            assert!(agrees(Path::new(name), format).is_ok(), "{name}");
+        }
+        for (name, format, option) in [
+            ("x.png", Html, "--png DIR"),
+            ("x.SVG", Md, "--svg DIR"),
+            ("x.md", Html, "--format md"),
+            ("x.html", Md, "--format html"),
+            ("x.xml", Html, "--format junit"),
+            ("x.tap", Junit, "--format tap"),
+        ] {
+            let err = agrees(Path::new(name), format).unwrap_err();
+            assert_eq!(err.exit(), Exit::Usage, "{name}");
+            let said = format!("{err:?}");
+            assert!(said.contains(name) && said.contains(option), "{said}");
+        }
     }
 }

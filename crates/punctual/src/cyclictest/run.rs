@@ -192,7 +192,8 @@ fn measure(
         ..Job::wakeup(spec.clone())
     };
     if options.record {
-        let store = Store::open(home::find(start.home)?).map_err(CliError::from)?;
+        let store = Store::open(home::find(options.home.as_deref().or(start.home))?)
+            .map_err(CliError::from)?;
         let recorded = record_beside(start.sys, &store, &job, stop, beside)?;
         let path = recorded.kept()?;
         remark(&format!(

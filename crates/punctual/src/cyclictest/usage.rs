@@ -56,6 +56,7 @@ const OPTIONS: &str = "\
                  --dbg_cyclictest  print the resulting settings
 Only here:
          --hist-compact    leave out rows without samples
+         --home=DIR        directory of the store, with --record
          --record          keep the run in the store (see punctual runs)
          --strict-exit     exit 2 if -b ended the run, 129 for an unknown option
 -n, --nanosleep, --notrace, --prio=PRIO, -U (as -S), -y NAME and -e US of older versions are

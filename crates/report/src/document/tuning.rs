@@ -276,6 +276,13 @@ fn tally(report: &TuningReport) -> String {
             "could not be set back",
         ),
     ]);
+    let limits = match (report.held.len(), reverting) {
+        (1, true) => "limit no longer held",
+        (_, true) => "limits no longer held",
+        (1, false) => "limit held",
+        (_, false) => "limits held",
+    };
+    parts.push((report.held.len(), limits));
     let said: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)

@@ -19,25 +19,31 @@ pub(crate) fn labelled(most: usize, indent: usize, label: &str, text: &str) -> S
     wrapped(most, &label, indent, text)
 }
 
-/// Writes `lead` and `text` in lines of `most` columns, broken between words, with the further lines indented.
+/// Writes `lead` and `text` in lines of `most` columns, broken between words, with the further lines indented. A list
+/// without blanks that is longer than a line is broken after its commas.
 pub(crate) fn wrapped(most: usize, lead: &str, indent: usize, text: &str) -> String {
     let mut out = lead.to_owned();
     let mut column = lead.width();
     let mut first = true;
     for word in text.split_whitespace() {
-        let width = word.width();
-        if first {
-            first = false;
-        } else if column + 1 + width > most {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-            column = indent;
-        } else {
-            out.push(' ');
-            column += 1;
+        let is_long = indent + word.width() > most;
+        let mut blank = 1;
+        for part in word.split_inclusive(|c| is_long && c == ',') {
+            let width = part.width();
+            if first {
+                first = false;
+            } else if column + blank + width > most {
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', indent));
+                column = indent;
+            } else {
+                out.extend(std::iter::repeat_n(' ', blank));
+                column += blank;
+            }
+            out.push_str(part);
+            column += width;
+            blank = 0;
         }
-        out.push_str(word);
-        column += width;
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
@@ -272,6 +278,12 @@ mod tests {
         assert_eq!(lines[2], format!("          {long}"));
         assert_eq!(lines[3], "          end");
         assert_eq!(labelled(80, 10, "Label", ""), "Label\n");
+    }
+
+    #[test]
+    fn a_list_without_blanks_breaks_after_commas_where_it_is_too_long() {
+        let text = wrapped(20, "", 2, "two a,b,c copy,scale,add,triad,chase end");
+        assert_eq!(text, "two a,b,c copy,\n  scale,add,triad,\n  chase end\n");
     }
 
     #[test]

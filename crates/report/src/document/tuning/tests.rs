@@ -189,6 +189,28 @@ fn a_status_after_an_interrupted_revert_says_what_is_back_and_what_not() {
 }
 
 #[test]
+fn a_held_limit_is_something_to_do() {
+    let of = |action| {
+        let mut report = report(action, Vec::new());
+        report.held.push(Hold {
+            knob: "dma_latency".to_owned(),
+            path: "/dev/cpu_dma_latency".to_owned(),
+            latency_ns: Nanos::ZERO,
+        });
+        said(&report).replace("\n  ", " ")
+    };
+    let applied = of(TuningAction::Apply);
+    assert!(applied.contains("): 1 limit held\n"), "{applied}");
+    let status = of(TuningAction::Status);
+    assert!(status.contains("): 1 limit held\n"), "{status}");
+    let reverted = of(TuningAction::Revert);
+    assert!(
+        reverted.contains("): 1 limit no longer held\n"),
+        "{reverted}"
+    );
+}
+
+#[test]
 fn a_plan_that_can_do_nothing_is_no_success() {
     let skipped = |reason| Skipped {
         knob: "vm.x".to_owned(),
