@@ -162,7 +162,7 @@ fn what_a_host_says_last_or_in_part_hides_nothing() {
         "half",
         "punctual --quiet fleet measure -- wakeup </dev/null >/dev/null 2>&1 &",
     );
-    let args = [&["--installed", "--hosts=half,none,tpyo"][..], &QUICK].concat();
+    let args = [&["--installed", "--hosts=half,none,elsewhere"][..], &QUICK].concat();
     let answer = fleet.run("measure", &args);
     assert_eq!(answer.code(), 1, "{answer:#?}");
     let measured = hosts(&answer);
@@ -175,7 +175,7 @@ fn what_a_host_says_last_or_in_part_hides_nothing() {
         "ended with status 0 and made no run"
     );
     assert_eq!(
-        measured["tpyo"]["detail"],
+        measured["elsewhere"]["detail"],
         "no host of the inventory has this name"
     );
     let answer = fleet.run("tune", &["--installed", "--", "revert"]);
