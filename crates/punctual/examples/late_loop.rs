@@ -91,7 +91,11 @@ fn play(culprit: &str, name: &str, cycles: u64) -> (u64, u64, u64) {
         }
         _ => Policy::Fifo { priority: 80 },
     };
-    let looping = stage.thread(name, policy, move || run(cycles, cycle));
+    let pace = match culprit {
+        "skipped-sleep" => Pace::SkipsSleep,
+        _ => Pace::Sleeps,
+    };
+    let looping = stage.thread(name, policy, move || run(cycles, pace, cycle));
     let late = looping.join().unwrap();
     stage.stop.store(true, Ordering::Relaxed);
     for helper in helpers {
@@ -103,15 +107,29 @@ fn play(culprit: &str, name: &str, cycles: u64) -> (u64, u64, u64) {
 /// What happens in a cycle, by its number.
 type Work = Box<dyn FnMut(u64) + Send>;
 
+/// What the loop does at a release that has passed.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Pace {
+    /// It sleeps, and is woken at once.
+    Sleeps,
+    /// It goes on, as `std::this_thread::sleep_until` of C++ does. Each of its cycles ends with a call of `getpid` of the C library.
+    SkipsSleep,
+}
+
 /// Returns how many cycles were longer than the period, but for the last one, after which the loop waits no more.
-fn run(cycles: u64, mut work: Work) -> u64 {
+fn run(cycles: u64, pace: Pace, mut work: Work) -> u64 {
     let mut late = 0;
     let mut sleeper = Nanosleep::new(Clock::Monotonic);
     let mut release = clock::monotonic() + Nanos::from_millis(20);
     for cycle in 0..cycles {
-        sleeper.sleep_until(release).unwrap();
+        if pace == Pace::Sleeps || clock::monotonic() < release {
+            sleeper.sleep_until(release).unwrap();
+        }
         spin(WORK);
         work(cycle);
+        if pace == Pace::SkipsSleep {
+            black_box(std::process::id());
+        }
         late += u64::from(cycle + 1 < cycles && clock::monotonic().since(release) > PERIOD);
         release = release + PERIOD;
     }
@@ -206,7 +224,7 @@ impl Stage {
         };
         match culprit {
             "none" => (Vec::new(), nothing),
-            "higher-priority" => (
+            "higher-priority" | "skipped-sleep" => (
                 vec![self.striker("hog", fifo(90), || spin(STRIKE))],
                 nothing,
             ),

@@ -101,7 +101,7 @@ pub(super) fn find<'a>(
 /// Returns the waits that come regularly.
 fn candidates_of<'a>(waited: impl Iterator<Item = (Wait, &'a Waited)>) -> Vec<Candidate> {
     let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
-    for (wait, one) in waited {
+    for (wait, one) in waited.filter(|(_, one)| !one.is_passed()) {
         let (times, timed) = releases.entry(wait).or_default();
         times.push(one.release());
         *timed += usize::from(one.expiry.is_some());
@@ -120,6 +120,7 @@ fn is_about(period: u64, asked: u64) -> bool {
 
 /// Returns the period of a wait that the user named.
 pub(super) fn period_of<'a>(waited: impl Iterator<Item = &'a Waited>) -> Option<u64> {
+    let waited = waited.filter(|one| !one.is_passed());
     let times: Vec<u64> = waited.map(Waited::release).collect();
     let wait = candidate(Wait::UNKNOWN, &times, 0)?;
     (wait.regular >= REGULAR).then_some(wait.period)

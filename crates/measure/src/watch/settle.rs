@@ -3,6 +3,8 @@
 
 //! From the waits of a thread that are over to its cycles.
 
+mod passed;
+
 use punctual_model::Nanos;
 use punctual_sys::sched;
 
@@ -57,6 +59,7 @@ impl Watcher {
             return;
         };
         pending.retain(|waited| basis.ends_at(waited.wait));
+        passed::give_releases(pending, basis.period);
         if let Some(habits) = &mut self.habits
             && let [first, _, ..] = pending[..]
         {

@@ -82,6 +82,23 @@ pub(super) struct Waited {
 }
 
 impl Waited {
+    /// A call of the function that ends a cycle, after which the thread did not wait and called it again.
+    const fn passed(time: u64) -> Self {
+        Self {
+            wait: Wait::PROBE,
+            entered: time,
+            woken: None,
+            left: time,
+            expiry: None,
+            missed: 0,
+        }
+    }
+
+    /// Whether it is such a call, and its release is not known yet.
+    pub(super) const fn is_passed(&self) -> bool {
+        self.entered == self.left && self.expiry.is_none()
+    }
+
     /// When what it had waited for came: the time that it asked its timer for, or that at which it was woken.
     pub(super) fn release(&self) -> u64 {
         let woken = self.woken.unwrap_or(self.left);
@@ -131,7 +148,7 @@ pub(super) struct Thread {
     pub(super) begun: Option<u64>,
     is_created: bool,
     /// When it called the function that ends a cycle, until it has waited since.
-    probed: Option<u64>,
+    probed: Vec<u64>,
     /// System calls that are over: begin, end, which.
     own_calls: VecDeque<(u64, u64, Wait)>,
     fault_times: VecDeque<u64>,
@@ -166,7 +183,7 @@ impl Thread {
             cycle_at: None,
             begun: None,
             is_created: false,
-            probed: None,
+            probed: Vec::new(),
             own_calls: VecDeque::new(),
             fault_times: VecDeque::new(),
             sites: VecDeque::new(),

@@ -40,6 +40,9 @@ const SAME_LEFT: u128 = 50_000;
 const BROKEN_FOR: u64 = 1_000_000_000;
 const BROKEN_WAITS: usize = 1_000;
 
+/// Calls of the function that ends a cycle that are kept apart between two waits. Further ones are in the last of these cycles.
+const MARKS: usize = 64;
+
 /// Expiries that are kept of a thread of which it is not known yet what ends a cycle.
 const EARLY_EXPIRIES: usize = 1 << 12;
 
@@ -72,9 +75,13 @@ impl Thread {
                 return;
             }
             let whole = *call;
+            // With it are held back the calls of the named function that came before it.
+            let place = self.waited.len();
             self.leaves(at);
-            if let Some(target) = whole.target {
-                self.broken = self.waited.len().checked_sub(1).map(|place| Broken {
+            if let Some(target) = whole.target
+                && place < self.waited.len()
+            {
+                self.broken = Some(Broken {
                     place,
                     wait: whole.wait,
                     since: whole.since.unwrap_or(whole.at),
@@ -110,13 +117,17 @@ impl Thread {
         {
             // Both are one wait, and what it waited for in between is none of the loop's.
             call.since = Some(broken.since);
-            self.waited.truncate(broken.place);
+            let undone = self.waited.drain(broken.place.min(self.waited.len())..);
+            let marks = undone.filter(|one| one.wait == Wait::PROBE);
+            self.probed = marks.map(|one| one.entered).collect();
         }
     }
 
     /// It calls the function that ends a cycle.
     pub(in crate::watch) fn probes(&mut self, time: u64) {
-        self.probed.get_or_insert(time);
+        if self.probed.len() < MARKS {
+            self.probed.push(time);
+        }
     }
 
     /// A signal has it come back from the kernel before its call is done.
@@ -142,7 +153,7 @@ impl Thread {
         let missed = u32::try_from(self.expiries.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let expiry = self.expiries.pop_front();
         self.expiries.clear();
-        let (wait, entered) = match self.probed.take() {
+        let (wait, entered) = match self.probed.pop() {
             Some(at) => (Wait::PROBE, at),
             None => (call.wait, call.since.unwrap_or(call.at)),
         };
@@ -150,6 +161,8 @@ impl Thread {
         self.broken = self.broken.filter(|broken| {
             time.saturating_sub(broken.at) < BROKEN_FOR && self.waited.len() < BROKEN_WAITS
         });
+        self.waited
+            .extend(self.probed.drain(..).map(Waited::passed));
         self.waited.push_back(Waited {
             wait,
             entered,

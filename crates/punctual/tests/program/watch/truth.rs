@@ -103,6 +103,39 @@ fn a_cycle_ends_at_the_function_that_was_named() {
 }
 
 #[test]
+fn a_cycle_without_a_sleep_is_one_where_the_function_that_ends_it_is_named() {
+    if !machine::root() {
+        return machine::skip("root", "no root");
+    }
+    let home = Home::alone();
+    let at = format!("uprobe:{}:getpid", libc());
+    let mut command = home.command(["watch", "--quiet", "--json", "--cycle-at", &at]);
+    command.args(["--threads", "loop", "--"]);
+    command
+        .arg(super::late_loop())
+        .args(["skipped-sleep", "400"]);
+    let watched = finish(command);
+    let said = watched.stderr.clone();
+    let record = watched.record();
+    let thread = &record["watched"]["threads"][0];
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    // Between the end of a cycle and its look at the clock a release may pass: then two cycles are one.
+    let cycles = number(&thread["cycles"]);
+    assert!((390..=399).contains(&cycles), "{cycles} cycles");
+    let of = |word: &str| {
+        let mut words = said.split_whitespace();
+        words.find(|w| *w == word).unwrap();
+        words.next().unwrap().parse::<u64>().unwrap()
+    };
+    // After some strikes the next cycle is late too, and does not wait.
+    assert!(
+        number(&thread["late"]["count"]).abs_diff(of("late")) <= 6,
+        "{said} {thread:#}"
+    );
+    assert!(number(&thread["late"]["count"]) > of("strikes"), "{said}");
+}
+
+#[test]
 fn rt_app_says_the_same_of_its_cycles() {
     if !machine::root() || !machine::has_tool("rt-app") {
         return machine::skip("rt-app", "not installed, or no root");
