@@ -47,7 +47,7 @@ pub(crate) fn compare(context: &Context) -> anyhow::Result<Outcome> {
     context.note(
         "2 groups of 20 runs of 10 000 000 samples, 6 figures, 2 of them from the histograms",
     );
-    timed(context, &home.0, &call, "a (20 runs)")
+    timed(context, &home.0, &call, "side=a: 20 runs")
 }
 
 /// A store of 1,000 runs, indexed before.
