@@ -91,7 +91,8 @@ pub struct WatchedThread {
     pub cycle_at: Option<String>,
     /// Time between releases, where they come regularly.
     pub period_ns: Option<Nanos>,
-    /// Cycles whose release is a time that the thread asked for. That of the others is the moment at which something woke it.
+    /// Cycles whose release is a time that the thread asked for. That of the others is the moment at which something woke it, or one
+    /// period after the release before, where the thread went on without a wait.
     pub timed_releases: u64,
     /// Whole cycles, and the one in `open_ns`.
     pub cycles: u64,

@@ -130,7 +130,7 @@ pub(super) struct Cycle {
     /// Number of the thread's cycle, from 0.
     pub(super) number: u64,
     pub(super) release: u64,
-    /// Whether the release is a time that the thread asked for; else it is when the thread was woken.
+    /// Whether the release is a time that the thread asked for; else it is when the thread was woken, or a period after the one before.
     pub(super) asked: bool,
     pub(super) end: u64,
     /// Releases that passed while the thread was late.
@@ -219,7 +219,7 @@ pub(super) fn take_apart(
         tid: thread.tid,
         number,
         release,
-        asked: begin.expiry.is_some(),
+        asked: begin.expiry.is_some() && !begin.is_no_wait(),
         end: end.entered,
         missed: begin.missed,
         events: cut.events,

@@ -94,9 +94,14 @@ impl Waited {
         }
     }
 
-    /// Whether it is such a call, and its release is not known yet.
-    pub(super) const fn is_passed(&self) -> bool {
-        self.entered == self.left && self.expiry.is_none()
+    /// Whether it is such a call.
+    pub(super) fn is_no_wait(&self) -> bool {
+        self.wait == Wait::PROBE && self.entered == self.left
+    }
+
+    /// Whether it is such a call whose release is not known yet.
+    pub(super) fn is_passed(&self) -> bool {
+        self.is_no_wait() && self.expiry.is_none()
     }
 
     /// When what it had waited for came: the time that it asked its timer for, or that at which it was woken.

@@ -90,8 +90,8 @@ pub struct WatchArgs {
     pub period: Option<Nanos>,
 
     /// What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or
-    /// uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle,
-    /// or goes on without a wait where that is late
+    /// uprobe:[FILE:]SYMBOL, a function that the thread calls at the end of each cycle, before it waits
+    /// or, if it is late, goes on without waiting
     /// [default: the wait that comes regularly]
     #[arg(long, value_name = "SYSCALL|uprobe:SYMBOL", help_heading = "Cycles")]
     pub cycle_at: Option<String>,

@@ -5,6 +5,9 @@
 
 use punctual_sys::calls;
 
+use crate::watch::thread::Waited;
+use crate::watch::wait::Wait;
+
 use super::*;
 
 /// Returns the number of a system call.
@@ -181,6 +184,33 @@ fn a_sleep_that_a_signal_interrupts_and_that_goes_on_is_one_wait() {
     let longest = &thread.worst[0];
     assert_eq!(longest.response_ns, 504 * US);
     assert_eq!(thread.late.rule, "p99");
+}
+
+#[test]
+fn calls_of_the_function_that_ends_a_cycle_outlast_a_signal_and_the_last_of_many_counts() {
+    let mut trace = Trace::new();
+    let thread = trace.replay.threads.get_mut(&LOOP).unwrap();
+    let sleep = Wait::of(number("clock_nanosleep"), [1, 1, 0]);
+    let write = Wait::of(number("write"), [1, 0, 0]);
+    for time in 10..80 {
+        thread.probes(time);
+    }
+    thread.enters(100, sleep);
+    thread.sets_timer(101, 5_000);
+    // The handler of the signal writes, and the loop goes on with its sleep.
+    thread.is_interrupted(200);
+    thread.enters(250, write);
+    thread.leaves(260);
+    thread.enters(300, sleep);
+    thread.sets_timer(301, 5_000);
+    thread.leaves(5_010);
+    let over: Vec<Waited> = thread.over(true).collect();
+    let Some((wait, calls)) = over.split_last() else {
+        panic!("no wait")
+    };
+    assert_eq!((wait.entered, wait.left), (79, 5_010));
+    assert!(!wait.is_no_wait() && calls.iter().all(Waited::is_passed));
+    assert_eq!((calls.len(), calls[0].entered), (63, 10));
 }
 
 #[test]

@@ -125,9 +125,9 @@ impl Thread {
 
     /// It calls the function that ends a cycle.
     pub(in crate::watch) fn probes(&mut self, time: u64) {
-        if self.probed.len() < MARKS {
-            self.probed.push(time);
-        }
+        // The last of them all ends the last of these cycles.
+        self.probed.truncate(MARKS - 1);
+        self.probed.push(time);
     }
 
     /// A signal has it come back from the kernel before its call is done.
