@@ -281,8 +281,8 @@ pub struct MeasureTuning {
     )]
     pub tune: Option<String>,
 
-    /// Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see
-    /// `punctual kernel --help`
+    /// Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL]
+    /// (see `punctual kernel --help`)
     #[arg(
         long,
         global = true,
