@@ -16,7 +16,8 @@ mod settings;
 mod threads;
 
 use punctual_model::{
-    Codec, CpuSet, KnobNote, Ordered as _, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped, Target,
+    Codec, CpuSet, Hold, KnobNote, Ordered as _, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped,
+    Target,
 };
 
 use crate::knob::{Knob, KnobKind, Part, Survey, find};
@@ -29,6 +30,8 @@ pub struct PlanOptions {
     pub cpus: Option<CpuSet>,
     /// Processes whose threads stay where they are: our own.
     pub leave: Vec<i32>,
+    /// What an earlier session holds until it is reverted: that is as wanted.
+    pub held: Vec<Hold>,
 }
 
 /// A profile means nothing on a machine.
@@ -81,6 +84,7 @@ pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result
         },
     };
     planner.settings(&profile.wants);
+    planner.held_already(&options.held);
     planner.bandwidth(&profile.wants);
     planner.threads(&profile.wants);
     planner.partition(&profile.wants);
@@ -175,15 +179,7 @@ impl Planner<'_> {
 
     /// Says of each knob that is used what it does.
     fn notes(&mut self) {
-        let held = self.plan.held.iter().map(|held| &held.knob);
-        let steps = self.plan.steps.iter().map(|step| &step.knob);
-        let mut names: Vec<&String> = Vec::new();
-        for name in held.chain(steps) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let notes = names.into_iter().filter_map(|name| find(name));
+        let notes = knobs(&self.plan).into_iter().filter_map(find);
         self.plan.notes = notes
             .map(|knob| KnobNote {
                 knob: knob.name.to_owned(),
@@ -212,6 +208,19 @@ impl Planner<'_> {
             new,
         });
     }
+}
+
+/// Names the knobs that a plan changes, each once.
+pub(crate) fn knobs(plan: &Plan) -> Vec<&str> {
+    let held = plan.held.iter().map(|held| &held.knob);
+    let steps = plan.steps.iter().map(|step| &step.knob);
+    let mut names: Vec<&str> = Vec::new();
+    for name in held.chain(steps) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Finds the CPUs for real-time work; none, where they are not named and not needed.

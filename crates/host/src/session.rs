@@ -28,7 +28,7 @@ use crate::journal::{
     Found, Header, JOURNAL_FORMAT, Journal, JournalError, Record, SessionKeeper, discard_empty,
 };
 use crate::knob::{Live, Patient, Scope, Survey};
-use crate::plan::{PlanOptions, plan_threads};
+use crate::plan::{PlanOptions, knobs, plan_threads};
 use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
 use crate::profile::Profile;
 use places::whole;
@@ -55,12 +55,15 @@ pub enum SessionError {
     Journal(#[from] JournalError),
     /// Changes of an earlier session are still there.
     #[error(
-        "the changes of profile {} ({}, {}) are not reverted{}",
-        session.profile, session.purpose, session.started, journal_of(state.as_deref())
+        "the changes of profile {} ({}, {}) are not reverted{}{}",
+        session.profile, session.purpose, session.started,
+        not_as_wanted(wanted), journal_of(state.as_deref())
     )]
     Unreverted {
         /// The session.
         session: Box<KeptSession>,
+        /// The knobs that are not as they are wanted now.
+        wanted: Vec<String>,
         /// The directory of its journal, if that is another one.
         state: Option<PathBuf>,
     },
@@ -70,6 +73,18 @@ pub enum SessionError {
     /// The machine's files.
     #[error(transparent)]
     Machine(#[from] punctual_sys::PathError),
+}
+
+/// Names the first knobs that are not as wanted.
+fn not_as_wanted(knobs: &[String]) -> String {
+    const NAMED: usize = 3;
+    let names: Vec<&str> = knobs.iter().take(NAMED).map(String::as_str).collect();
+    let more = match knobs.len().saturating_sub(NAMED) {
+        0 if names.is_empty() => return String::new(),
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("; not as wanted now: {}{more}", names.join(", "))
 }
 
 fn journal_of(state: Option<&Path>) -> String {
@@ -195,6 +210,7 @@ impl Tuner {
                 let state = journal.header().state.clone();
                 return Err(SessionError::Unreverted {
                     session: Box::new(journal.session().clone()),
+                    wanted: knobs(&plan).into_iter().map(str::to_owned).collect(),
                     state: state.filter(|state| *state != self.dir),
                 });
             }

@@ -21,7 +21,9 @@ use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::{PlanError, PlanOptions, plan};
 use punctual_host::profile::Profile;
 use punctual_host::session::{Left, Purpose, Session, SessionError, Tuner};
-use punctual_model::{CpuSet, HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport};
+use punctual_model::{
+    CpuSet, Hold, HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport,
+};
 use punctual_sys::{HeldDmaLatency, SysRoot};
 
 pub(crate) use self::keeper::{Keep, Watch, end_process, is_alive, release};
@@ -168,6 +170,7 @@ pub(crate) fn prepare_profile(
     let options = PlanOptions {
         cpus: wish.isolate.clone().or_else(|| wish.cpus.clone()),
         leave: i32::try_from(std::process::id()).into_iter().collect(),
+        held: held_to_stay(place),
     };
     let survey = Survey::read(&place.sys, Scope::WithThreads, place.privileged());
     let plan = plan(&profile, &survey, &options)?;
@@ -176,6 +179,19 @@ pub(crate) fn prepare_profile(
         plan,
         options,
     })
+}
+
+/// What an applied session holds until it is reverted.
+fn held_to_stay(place: &Place) -> Vec<Hold> {
+    // A journal that cannot be read is an error where something is to be changed.
+    let Ok(Ok(Left::Changes(journal))) = place.tuner().map(|tuner| tuner.left()) else {
+        return Vec::new();
+    };
+    let session = journal.session();
+    match session.purpose == "apply" && session.until.is_none() {
+        true => status_of(&place.sys, &journal).held,
+        false => Vec::new(),
+    }
 }
 
 impl From<PlanError> for CliError {

@@ -38,7 +38,7 @@ impl Bench {
         let survey = Survey::read(&self.sys, knob::Scope::Settings, true);
         let options = PlanOptions {
             cpus: Some([2, 3].into_iter().collect()),
-            leave: Vec::new(),
+            ..PlanOptions::default()
         };
         plan(&profile, &survey, &self.sys, &options).unwrap()
     }

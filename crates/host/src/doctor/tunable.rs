@@ -105,7 +105,7 @@ fn tried(
     let named = apart.then(|| cpus.clone());
     let options = PlanOptions {
         cpus: named.clone(),
-        leave: Vec::new(),
+        ..PlanOptions::default()
     };
     let plan = plan(&profile, survey, &options).map_err(|err| err.to_string())?;
     if let Some(refusal) = plan.refusals.first() {

@@ -253,6 +253,13 @@ impl Planner<'_> {
         }
     }
 
+    /// Leaves out what is held already, as what reads as wanted is.
+    pub(super) fn held_already(&mut self, already: &[Hold]) {
+        let wanted = self.plan.held.len();
+        self.plan.held.retain(|held| !already.contains(held));
+        self.plan.satisfied += (wanted - self.plan.held.len()) as u64;
+    }
+
     /// Puts the limits of a frequency in an order in which the lower one never passes the upper one.
     pub(super) fn frequency_order(&mut self) {
         let number = |text: &str| text.parse::<u64>().unwrap_or_default();

@@ -108,7 +108,7 @@ fn built_in(name: &str) -> Profile {
 fn made(profile: &Profile, survey: &Survey, cpus: &str) -> Plan {
     let options = PlanOptions {
         cpus: (!cpus.is_empty()).then(|| cpus.parse().unwrap()),
-        leave: Vec::new(),
+        ..PlanOptions::default()
     };
     plan(profile, survey, &options).unwrap()
 }
@@ -222,6 +222,7 @@ fn our_own_processes_stay() {
     let options = PlanOptions {
         cpus: Some([1].into_iter().collect()),
         leave: vec![1],
+        ..PlanOptions::default()
     };
     let plan = plan(
         &profile("threads.affinity = \"housekeeping\""),
@@ -262,6 +263,24 @@ fn a_later_line_wins_and_what_is_so_already_is_counted() {
         ["cpufreq.governor@policy0 powersave -> performance"]
     );
     assert_eq!(plan.satisfied, 8);
+}
+
+#[test]
+fn a_limit_that_is_held_to_stay_is_as_wanted() {
+    let (_dir, survey) = desktop(&[("/dev/cpu_dma_latency", "")]);
+    let first = made(&profile("dma_latency = \"0us\""), &survey, "");
+    assert_eq!((first.held.len(), first.satisfied), (1, 0));
+    let options = PlanOptions {
+        held: first.held,
+        ..PlanOptions::default()
+    };
+    for (limit, as_wanted) in [("0us", true), ("5us", false)] {
+        let knobs = format!("dma_latency = \"{limit}\"");
+        let again = plan(&profile(&knobs), &survey, &options).unwrap();
+        assert_eq!(again.is_empty(), as_wanted, "{again:?}");
+        assert_eq!(again.notes.is_empty(), as_wanted, "{again:?}");
+        assert_eq!(again.satisfied, u64::from(as_wanted));
+    }
 }
 
 #[test]
@@ -361,7 +380,7 @@ fn cpus_for_real_time_work_must_be_named_and_leave_others() {
     let failed = |cpus: &str| {
         let options = PlanOptions {
             cpus: (!cpus.is_empty()).then(|| cpus.parse().unwrap()),
-            leave: Vec::new(),
+            ..PlanOptions::default()
         };
         plan(&isolate, &survey, &options).unwrap_err()
     };

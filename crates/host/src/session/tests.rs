@@ -78,6 +78,13 @@ fn changes_stay_until_they_are_reverted() {
     assert_eq!(bench.value("swappiness"), "10");
     let err = bench.begin().unwrap_err();
     assert!(matches!(err, SessionError::Unreverted { .. }), "{err}");
+    assert!(err.to_string().ends_with("are not reverted"), "{err}");
+    // What is in the way of another start is named.
+    let setting = bench.dir.path().join("proc/sys/vm/swappiness");
+    fs::write(&setting, "33\n").unwrap();
+    let err = bench.begin().unwrap_err().to_string();
+    assert!(err.ends_with("; not as wanted now: vm.swappiness"), "{err}");
+    fs::write(&setting, "10\n").unwrap();
     assert!(matches!(bench.tuner.left().unwrap(), Left::Changes(_)));
     let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
     assert!(report.complete && report.steps.len() == 2);

@@ -36,6 +36,35 @@ fn a_command_runs_in_the_tuned_machine_and_its_status_is_ours() {
 }
 
 #[test]
+fn what_is_applied_and_held_is_not_applied_again() {
+    const LATENCY: &str = "dev/cpu_dma_latency";
+    let tree = Tree::new();
+    tree.write(LATENCY, "");
+    let wanted = format!("apply {SET} --set dma_latency=0us");
+    tree.tune(&wanted).fine();
+    let applied = tree.tune("status --json").fine().json();
+    let again = tree.tune(&format!("{wanted} --json")).fine().json();
+    assert_eq!(again["steps"], serde_json::json!([]), "{again:#}");
+    assert_eq!(tree.tune("status --json").fine().json(), applied);
+    let said = tree.tune(&wanted).fine().stdout.clone();
+    assert!(said.contains("2 already as wanted"), "{said}");
+    // Another limit is another wish.
+    tree.tune(&format!("apply {SET} --set dma_latency=5us"))
+        .error(1, &["are not reverted", "not as wanted now: dma_latency"]);
+    tree.write(SWAPPINESS, "33");
+    tree.tune(&wanted)
+        .error(1, &["not as wanted now: vm.swappiness"]);
+    tree.write(SWAPPINESS, "10");
+    // So is one that ends with the time of its session.
+    tree.tune("revert").fine();
+    tree.tune(&format!("{wanted} --for 3h")).fine();
+    tree.tune(&wanted)
+        .error(1, &["not as wanted now: dma_latency"]);
+    tree.tune("revert").fine();
+    assert!(wait_until(|| keepers(&tree) == 0));
+}
+
+#[test]
 fn a_command_that_cannot_start_leaves_nothing() {
     let tree = Tree::new();
     let before = tree.dump();

@@ -37,7 +37,7 @@ fn plan(place: &Place, wish: &BootWish) -> Result<BootPlan, CliError> {
     let survey = Survey::read(&place.sys, Scope::Settings, place.privileged());
     let options = PlanOptions {
         cpus: wish.cpus.clone(),
-        leave: Vec::new(),
+        ..PlanOptions::default()
     };
     Ok(boot::plan(&profile, &survey, &place.sys, &options)?)
 }
