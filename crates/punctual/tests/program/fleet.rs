@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod copied;
+mod modules;
 mod names;
 mod older;
 mod sent;

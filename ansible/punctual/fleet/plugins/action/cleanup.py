@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
+from ansible_collections.punctual.fleet.plugins.modules import cleanup
 from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
-    MARK, PLACE, Fail, Host, lost, quote)
+    MARK, PLACE, Fail, Host, arguments, lost, quote)
 
 # A command that outlived its connection is ended first; what holds settings by `tune apply` is meant to stay.
 REMOVE = """
@@ -41,7 +42,11 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         """Does it: first as the user who ran the command, then as the one who logged in."""
         result = super().run(tmp, task_vars)
-        places = [path for path in self._task.args.get("places") or [] if PLACE.match(path)]
+        try:
+            places = [path for path in arguments(self, cleanup)["places"] if PLACE.match(path)]
+        except Fail as err:
+            result.update(err.result())
+            return result
         if self._task.check_mode or not places:
             result.update(changed=False, punctual_fleet={"left": []})
             return result

@@ -9,21 +9,23 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 import time
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.punctual.fleet.plugins.modules import command
 from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
-    MARK, Fail, Host, looks_full, lost, one_line, quote)
+    MARK, Fail, Host, arguments, looks_full, lost, one_line, quote)
 
 # Verbs that another measurement on the same machine would spoil.
-ALONE = ("assess", "experiment", "measure", "tune", "watch")
+ALONE = ("assess", "experiment", "measure", "tune")
 
 # Verbs that make runs.
-RECORDING = ("assess", "experiment", "measure", "watch")
+RECORDING = ("assess", "experiment", "measure")
 
-# What a program says of a word that it does not know. The controller knows all that it sends.
-UNKNOWN_WORDS = ("unexpected argument", "unrecognized subcommand")
+# What a place has where the program was put.
+PLACED = ("login_uid", "places", "program", "upload", "work")
 
 # What a program says where it lacks a privilege.
 LACKS = re.compile(r"\broot\b|privilege|permission|cap_sys|not permitted")
@@ -98,15 +100,17 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         """Does it."""
         result = super().run(tmp, task_vars)
-        place = self._task.args.get("place") or {}
-        self._known = {key: place[key] for key in ("machine", "uid", "version", "places") if key in place}
-        if self._task.check_mode:
-            result.update(changed=False, skipped=True, punctual_fleet=dict(self._known, state="checked"))
-            return result
+        self._known = {}
         name = (task_vars or {}).get("inventory_hostname", "host")
         began = time.monotonic()
         try:
-            result.update(self._command(Host(self), place, name, began))
+            args = arguments(self, command)
+            place = args["place"]
+            self._known = {key: place[key] for key in ("machine", "uid", "version", "places") if key in place}
+            if self._task.check_mode:
+                result.update(changed=False, skipped=True, punctual_fleet=dict(self._known, state="checked"))
+                return result
+            result.update(self._command(Host(self), args, name, began))
         except Fail as err:
             result.update(self._failed(err, began))
         except AnsibleConnectionFailure as err:
@@ -122,18 +126,19 @@ class ActionModule(ActionBase):
             err = Fail(state, "%s; then: %s" % (text, err.detail), **err.more)
         return err.result(**known)
 
-    def _command(self, host, place, name, began):
-        args = self._task.args
-        verb = args["verb"]
-        answer = bool(args.get("answer"))
-        fetch = args.get("fetch") or ""
-        limit = int(args.get("limit") or (256 << 20))
-        timeout = int(args.get("timeout") or 0)
+    def _command(self, host, args, name, began):
+        place, verb, answer, fetch, timeout = (args[key] for key in ("place", "verb", "answer", "fetch", "timeout"))
+        missing = [key for key in PLACED if key not in place]
+        if missing:
+            raise Fail("failed", "place: not what punctual.fleet.program returns; it has no %s" % ", ".join(missing))
+        # What the command makes would be lost.
+        if fetch:
+            prepare(fetch)
         work, upload = place["work"], place["upload"]
-        self._files(host, args.get("uploads") or [], work, upload)
+        self._files(host, args["uploads"], work, upload)
         # Tuning is undone by a journal that stays on the host, so it is not that of a store that is removed.
         store = [] if verb == "tune" else ["--home", work + "/store"]
-        words = [place["program"]] + store + [verb] + [str(word) for word in args.get("arguments") or []]
+        words = [place["program"]] + store + [verb] + args["arguments"]
         said = host.run(COMMAND % {
             "mark": MARK,
             "work": quote(work),
@@ -162,13 +167,16 @@ class ActionModule(ActionBase):
         known["stderr"] = "\n".join(errors)
         changed = False
         if answer and said.number("answer"):
-            text = self._fetch(host, work + "/stdout", fetch, name, ".json", said.number("answer"), ANSWER_LIMIT)
-            known["answer"] = text
-            changed = changes(verb, text)
+            with tempfile.TemporaryDirectory() as own:
+                # Whether the machine was changed is asked of tuning also where nobody keeps the answer.
+                into = fetch or (own if verb == "tune" else "")
+                text = self._fetch(host, work + "/stdout", into, name, ".json", said.number("answer"), ANSWER_LIMIT)
+                changed = changes(verb, text)
+            known["answer"] = text if fetch else ""
         # An empty one is fetched too: what is wrong with it is said as of any other.
         if said.number("archive") is not None:
             known["archive"] = self._fetch(
-                host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), limit)
+                host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), args["limit"])
         unpacked = [value for key, value in said.marked if key == "unpacked"]
         if unpacked:
             raise Fail("disk_full" if looks_full(" ".join(unpacked)) else "failed",
@@ -213,7 +221,7 @@ class ActionModule(ActionBase):
             host.fetch(remote, local, limit)
         except AnsibleConnectionFailure:
             raise
-        except AnsibleError as err:
+        except (AnsibleError, OSError) as err:
             raise Fail("failed", "fetch what it made: %s" % one_line(err)) from err
         return local
 
@@ -221,6 +229,16 @@ class ActionModule(ActionBase):
 def wants_help(words):
     """Whether a command only says what it could do."""
     return any(word in ("-h", "--help") for word in words)
+
+
+def prepare(directory):
+    """Makes the directory for what comes back, unless it is there, and checks that files can be made in it."""
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as err:
+        raise Fail("failed", "fetch: %s: %s" % (directory, err.strerror)) from err
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise Fail("failed", "fetch: %s: not writable" % directory)
 
 
 def reason(status, stderr):
@@ -241,8 +259,6 @@ def reason(status, stderr):
         return "no_privilege" if lacks else "unsupported", text
     if status == 6:
         return "unjudged", text
-    if status == 2 and any(words in text for words in UNKNOWN_WORDS):
-        return "other_version", "its Punctual does not know this command line: %s" % text
     if status in (126, 127):
         return "failed", "the program does not start: %s" % text
     if status > 128:

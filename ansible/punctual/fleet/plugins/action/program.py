@@ -13,8 +13,9 @@ import secrets
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.punctual.fleet.plugins.modules import program
 from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
-    MARK, PLACE, Fail, Host, looks_full, lost, one_line, quote)
+    MARK, PLACE, Fail, Host, arguments, looks_full, lost, one_line, quote)
 
 # Room for what is measured, besides the program.
 SPARE = 16 << 20
@@ -130,11 +131,8 @@ class ActionModule(ActionBase):
         return result
 
     def _place(self, host):
-        args = self._task.args
-        files = args.get("files") or {}
-        kept = args.get("directory") or ""
-        base = args.get("base") or ""
-        installed = bool(args.get("installed"))
+        args = arguments(self, program)
+        files, kept, base, installed = args["files"], args["directory"], args["base"], args["installed"]
         if kept and not kept.startswith("/"):
             raise Fail("failed", "directory: must be an absolute path")
         probe = PROBE % {
@@ -151,7 +149,7 @@ class ActionModule(ActionBase):
         base = said.get("base") or "/tmp"
         known = self._known
         if installed:
-            return self._installed(host, said, base, args.get("version") or "")
+            return self._installed(host, said, base, args["version"])
         machine = known["machine"]
         local = file_for(files, machine)
         if local is None:
@@ -160,12 +158,16 @@ class ActionModule(ActionBase):
                 "wrong_architecture",
                 "its architecture is %s; programs given are for: %s" % (machine, have),
             )
-        with open(local, "rb") as program:
-            digest = _digest(program).hexdigest()
+        try:
+            size = os.path.getsize(local)
+            with open(local, "rb") as file:
+                digest = _digest(file).hexdigest()
+        except OSError as err:
+            raise Fail("failed", "%s: %s" % (local, err.strerror)) from err
         known["sha256"] = digest
-        packed = file_for(args.get("packed") or {}, machine) if said.get("gzip") else None
+        packed = file_for(args["packed"], machine) if said.get("gzip") else None
         there = bool(kept) and said.get("same") == digest
-        need = 0 if there else os.path.getsize(local) * (2 if host.becomes or kept else 1)
+        need = 0 if there else size * (2 if host.becomes or kept else 1)
         free = said.number("free")
         if free is not None and free * 1024 < need + SPARE:
             raise Fail(
@@ -290,9 +292,9 @@ def file_for(files, machine):
     return None
 
 
-def _digest(program):
+def _digest(file):
     """Reads a file through SHA-256, a piece at a time."""
     digest = hashlib.sha256()
-    for block in iter(lambda: program.read(1 << 20), b""):
+    for block in iter(lambda: file.read(1 << 20), b""):
         digest.update(block)
     return digest

@@ -38,8 +38,8 @@ options:
     elements: str
     default: []
   fetch:
-    description: Directory of the controller for what comes back. Empty means that nothing is fetched.
-    type: str
+    description: Directory of the controller for what comes back, made if it is missing. Empty means that nothing is fetched.
+    type: path
     default: ""
   limit:
     description: The largest archive in bytes.

@@ -13,6 +13,8 @@ import os
 import re
 import shlex
 
+import yaml
+
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 MARK = "punctual-fleet:"
@@ -121,6 +123,16 @@ class Host:
         if os.path.getsize(local) > limit:
             os.unlink(local)
             raise Fail("failed", "sent more than %d bytes" % limit)
+
+
+def arguments(action, module):
+    """Returns the arguments of a task as its module documents them: of their types, with their defaults, and no others."""
+    documented = yaml.safe_load(module.DOCUMENTATION)["options"]
+    try:
+        return action.validate_argument_spec(documented)[1]
+    except AnsibleError as err:
+        # Its own name for an action is the path of its source.
+        raise Fail("failed", one_line(err).replace(action._load_name, action._task.action)) from err
 
 
 def one_line(err):

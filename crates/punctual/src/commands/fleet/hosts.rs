@@ -25,6 +25,9 @@ use super::playbook::{Said, Task};
 /// The largest answer of a host, as the collection has it too.
 pub(super) const ANSWER_LIMIT: u64 = 16 << 20;
 
+/// What a program says of a word that it does not know.
+const UNKNOWN_WORDS: [&str; 2] = ["unexpected argument", "unrecognized subcommand"];
+
 /// The longest sentence of a host.
 const DETAIL_LIMIT: usize = 400;
 
@@ -125,11 +128,19 @@ impl<'a> Hosts<'a> {
             host.detail = Some("stopped before its command had ended".to_owned());
             return Some(format!("{name}: ready"));
         }
+        let detail = said.detail.as_deref().unwrap_or_default();
+        let unknown = UNKNOWN_WORDS.iter().any(|words| detail.contains(words));
+        host.detail = said.detail.as_deref().map(short);
         host.state = match (state.as_str(), said.exit) {
             ("done", Some(3)) => FleetState::Verdict,
+            // This program has read the same command line before.
+            ("failed", Some(2)) if unknown => {
+                let why = format!("its Punctual does not know this command line: {detail}");
+                host.detail = Some(short(&why));
+                FleetState::OtherVersion
+            }
             (state, _) => typed(&Value::from(state)).unwrap_or(FleetState::Failed),
         };
-        host.detail = said.detail.as_deref().map(short);
         Self::take(self.store, self.fetched, host, &said);
         Some(format!("{name}: {}", host.state.words()))
     }
@@ -492,6 +503,27 @@ mod tests {
         assert_eq!(all[4].duration_ns, Some(Nanos::from_millis(1_500)));
         assert!(all[4].left.is_empty());
         assert_eq!(all[5].left, ["/tmp/punctual-fleet.abcdefgh"]);
+    }
+
+    #[test]
+    fn a_host_that_does_not_know_what_is_known_here_has_another_version() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("store")).unwrap();
+        let of = |exit: u32, detail: &str| {
+            let mut hosts = Hosts::new(&store, dir.path());
+            hosts.expect(vec!["a".to_owned()]);
+            let said = serde_json::json!({"state": "failed", "exit": exit, "detail": detail});
+            hosts.note(task("a", "command", "failed", said));
+            hosts.finish().remove(0)
+        };
+        let old = of(2, "unexpected argument '--new' found");
+        assert_eq!(old.state, FleetState::OtherVersion);
+        assert_eq!(
+            old.detail.as_deref(),
+            Some("its Punctual does not know this command line: unexpected argument '--new' found")
+        );
+        assert_eq!(of(2, "no such CPU: 9").state, FleetState::Failed);
+        assert_eq!(of(1, "unexpected argument").state, FleetState::Failed);
     }
 
     #[test]
