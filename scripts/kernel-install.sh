@@ -5,7 +5,7 @@
 # Tries `kernel install` on a Debian machine with its own update-initramfs, grub-mkconfig and GRUB: installed and removed,
 # killed at random moments, on a full disk, on a read-only disk, and booted in QEMU after each. The machine lies on a RAM
 # disk (zram), because grub-probe must find a device. What is there before and after is compared by find and sha256sum.
-# It needs root, mmdebstrap, QEMU and GRUB's modules, which it downloads; it takes some ten minutes.
+# It needs root, kmod, mmdebstrap, QEMU and GRUB's modules, which it downloads; it takes some ten minutes.
 #
 #     scripts/kernel-install.sh PUNCTUAL [TREE.tar]        # ROUNDS=N: so many kills; NO_BOOT=1: no QEMU
 set -euo pipefail

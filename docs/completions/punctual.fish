@@ -1057,8 +1057,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l modules -d 'Directory of its modules, as modules_install makes it [default: those of the package]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l config -d 'Its configuration [default: that of the package or build]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l system-map -d 'Its System.map [default: that of the package or build]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l config -d 'Its configuration [default: that of the package or build, or config-RELEASE next to the image]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l system-map -d 'Its System.map [default: that of the package or build, or System.map-RELEASE next to the image]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l initrd -d 'Its initial RAM file system [default: update-initramfs or dracut makes it]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l state -d 'Directory of the undo record, owned by root [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install" -l root -d 'Work on the root file system of another machine, mounted in DIR with its /proc, /sys and /dev; its programs are run in it (chroot)' -r -F

@@ -19,7 +19,7 @@ pub use architecture::{Architecture, Facts};
 pub use archive::{Archive, Node};
 pub use image::Image;
 pub(crate) use image::kind;
-pub use initramfs::{Compression, Initramfs};
+pub use initramfs::{Compression, Initramfs, check_initramfs};
 pub use launch::{Boot, BootError, Booted};
 pub use log::tail;
 pub use machine::{CLOCK_BASE, Design, Files, Machine, SHIFT};

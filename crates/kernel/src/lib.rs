@@ -19,6 +19,7 @@ pub mod build;
 pub mod config;
 pub mod guest;
 pub mod latency_test;
+pub mod modules;
 pub mod package;
 pub mod patch;
 pub mod rebase;

@@ -5,11 +5,14 @@
 //! image and modules are taken, as ordinary files.
 
 use std::fs;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use punctual_sys::PathError;
+use tempfile::TempDir;
 
-use crate::tool::{ToolError, command, run};
+use crate::tool::{command, run};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 
 /// The directories of a package that are taken.
@@ -28,11 +31,63 @@ pub struct KernelPackage {
     pub system_map: Option<PathBuf>,
 }
 
-/// Unpacks the package `deb` in `directory`, and lists the modules for `modprobe`, where `depmod` is there.
+/// A temporary directory that is gone when this program has ended, whatever ends it: what is unpacked of a package takes
+/// hundreds of megabytes.
+#[derive(Debug)]
+pub struct Scratch {
+    directory: TempDir,
+    /// Waits at a pipe that closes with this program, and removes the directory then.
+    keeper: Option<Child>,
+}
+
+impl Scratch {
+    /// Makes one.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `mkdir(2)` does.
+    pub fn new() -> Result<Self, PathError> {
+        let place = std::env::temp_dir();
+        let directory =
+            tempfile::tempdir().map_err(PathError::at("make a directory in", &place))?;
+        let mut keeper = command("/bin/sh");
+        keeper
+            .args(["-c", "read _; rm -rf -- \"$1\"", "sh"])
+            .arg(directory.path())
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // What a terminal sends to end this program does not end it.
+            .process_group(0);
+        Ok(Self {
+            directory,
+            // Without one the directory is removed all the same where this program ends by itself.
+            keeper: keeper.spawn().ok(),
+        })
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            // Closes its input; what it cannot remove is tried once more here.
+            drop(keeper.wait());
+        }
+    }
+}
+
+/// Unpacks the package `deb` in `directory`, and has `depmod` list the modules for `modprobe`: what Debian's packages
+/// leave to the machine that they are installed on.
 ///
 /// # Errors
 ///
-/// Fails where `dpkg-deb` is missing, or finds no package, and where something in it is refused.
+/// Fails where `dpkg-deb` or `depmod` is missing, or finds no package, and where something in it is refused.
 pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError> {
     let packed = fs::metadata(deb).map_err(PathError::at("read", deb))?.len();
     let mut files = command("dpkg-deb");
@@ -65,11 +120,7 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError
             true => directory.join("usr"),
             false => directory.to_owned(),
         };
-        match run(command("depmod").arg("-b").arg(below).arg(release)) {
-            // Without that list, whatever loads the modules reports what is missing.
-            Ok(_) | Err(ToolError::Missing { .. }) => {}
-            Err(err) => return Err(err.into()),
-        }
+        run(depmod().arg("-b").arg(below).arg(release))?;
     }
     Ok(KernelPackage {
         image: called("vmlinu"),
@@ -77,6 +128,13 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError
         config: called("config-"),
         system_map: called("System.map-"),
     })
+}
+
+/// `depmod`, which on Debian only root's PATH has.
+fn depmod() -> Command {
+    let mut places = ["/usr/sbin/depmod", "/sbin/depmod"].into_iter();
+    let place = places.find(|place| Path::new(place).is_file());
+    command(place.unwrap_or("depmod"))
 }
 
 pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
@@ -89,25 +147,67 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::ToolError;
+    use crate::unpack::UnpackError;
+
+    fn package(root: &Path, files: &[(&str, &str)]) -> PathBuf {
+        let control =
+            "Package: linux-x\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n";
+        for (path, text) in [&[("DEBIAN/control", control)], files].concat() {
+            let full = root.join(path);
+            fs::create_dir_all(full.parent().unwrap()).unwrap();
+            fs::write(full, text).unwrap();
+        }
+        let deb = root.with_extension("deb");
+        run(command("dpkg-deb").arg("-b").arg(root).arg(&deb)).unwrap();
+        deb
+    }
+
+    #[test]
+    fn modules_are_listed_or_the_missing_program_is_named() {
+        let scratch = Scratch::new().unwrap();
+        let module = ("lib/modules/6.12-x/kernel/x.ko", "module");
+        let deb = package(&scratch.path().join("root"), &[module]);
+        let to = scratch.path().join("to");
+        fs::create_dir(&to).unwrap();
+        match unpack(&deb, &to) {
+            Ok(found) => assert!(found.modules.unwrap().join("modules.dep").is_file()),
+            Err(UnpackError::Tool(missing @ ToolError::Missing { .. })) => {
+                assert_eq!(missing.missing(), Some("depmod"));
+                assert_eq!(missing.package(), Some("kmod"));
+            }
+            // It may find fault with what is no module.
+            Err(err) => assert!(err.to_string().contains("depmod"), "{err}"),
+        }
+    }
+
+    #[test]
+    fn what_was_unpacked_goes_with_the_program_however_that_ends() {
+        let mut scratch = Scratch::new().unwrap();
+        let path = scratch.path().to_owned();
+        fs::create_dir_all(path.join("lib/modules")).unwrap();
+        // As the kernel closes it when the program is killed.
+        let keeper = scratch.keeper.as_mut().unwrap();
+        drop(keeper.stdin.take());
+        assert!(keeper.wait().unwrap().success());
+        assert!(!path.exists());
+        drop(scratch);
+        let scratch = Scratch::new().unwrap();
+        let path = scratch.path().to_owned();
+        drop(scratch);
+        assert!(!path.exists());
+    }
 
     #[test]
     fn image_and_modules_are_found_in_a_package() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
-        let write = |path: &str, text: &str| {
-            let full = root.join(path);
-            fs::create_dir_all(full.parent().unwrap()).unwrap();
-            fs::write(full, text).unwrap();
-        };
-        write(
-            "DEBIAN/control",
-            "Package: linux-x\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n",
-        );
-        write("boot/vmlinuz-6.12-x", "image");
-        write("boot/config-6.12-x", "CONFIG_X=y");
-        write("lib/modules/6.12-x/modules.dep", "");
-        let deb = dir.path().join("x.deb");
-        run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
+        let files = [
+            ("boot/vmlinuz-6.12-x", "image"),
+            ("boot/config-6.12-x", "CONFIG_X=y"),
+            ("lib/modules/6.12-x/modules.dep", ""),
+        ];
+        let deb = package(&root, &files);
         let to = dir.path().join("to");
         fs::create_dir(&to).unwrap();
         let found = unpack(&deb, &to).unwrap();

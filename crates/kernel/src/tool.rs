@@ -25,6 +25,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("bison", "bison"),
     ("bzip2", "bzip2"),
     ("curl", "curl"),
+    ("depmod", "kmod"),
     ("dpkg-deb", "dpkg"),
     ("flex", "flex"),
     ("git", "git"),

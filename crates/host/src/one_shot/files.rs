@@ -16,6 +16,8 @@ use rustix::io::Errno;
 use super::OneShotError;
 use crate::boot::{BootError, failed, make as make_file, sync_above};
 
+/// Lines of a program's last words: the cause often stands before what only says that it failed.
+const LAST_WORDS: usize = 5;
 /// Bytes of what a program says that are looked at.
 const SAID: u64 = 64 << 10;
 
@@ -78,8 +80,8 @@ pub(super) fn make(
     let mut child = TiedChild::start(&mut command, &Bounds::default()).map_err(started)?;
     let (status, said) = wait(&mut child).map_err(started)?;
     if !status.success() {
-        let last = said.lines().last().unwrap_or_default();
-        return Err(error(format!("ended with {status}: {last}")));
+        let how = format!("ended with {status}: {}", last_words(&said));
+        return Err(error(how));
     }
     if !temporary.is_file() {
         return Err(error(format!("made no {}", temporary.display())));
@@ -101,6 +103,14 @@ pub(super) fn wait(child: &mut TiedChild) -> io::Result<(ExitStatus, String)> {
     }
     let said = String::from_utf8_lossy(&said).into_owned();
     Ok((child.process().wait()?, said))
+}
+
+/// Returns the last of what a program said, in one line.
+pub(super) fn last_words(said: &str) -> String {
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let first = lines.len().saturating_sub(LAST_WORDS);
+    lines.get(first..).unwrap_or_default().join(" | ")
 }
 
 /// Writes into the blocks that a file has, which GRUB knows.

@@ -137,6 +137,13 @@ pub fn prepare(sys: &SysRoot, wish: &StayWish) -> StayPrepared {
 fn files(sys: &SysRoot, wish: &StayWish, plan: &mut KernelInstallPlan) -> Vec<Step> {
     let release = &wish.release;
     let mut steps = Vec::new();
+    if wish.modules.is_none() && wish.config.is_none() {
+        plan.warnings.push(
+            "neither modules nor a configuration that says that it has none are given: a kernel whose modules are missing \
+             may not find its root file system"
+                .to_owned(),
+        );
+    }
     if let Some(from) = &wish.modules {
         if !from.join("modules.dep").is_file() {
             plan.refusals.push(refusal(
@@ -182,7 +189,16 @@ fn files(sys: &SysRoot, wish: &StayWish, plan: &mut KernelInstallPlan) -> Vec<St
         ),
         StayInitrd::File(from) => copy(from, "initrd.img", 0o600, "its initial RAM file system"),
         StayInitrd::Made => match initrd_step(sys, wish) {
-            Some(step) => steps.push(step),
+            Some(step) => {
+                let debians = tools::find(sys, "update-initramfs").is_some();
+                if debians && wish.config.is_none() {
+                    plan.warnings.push(format!(
+                        "no configuration is given: since Debian 12 update-initramfs fails without \
+                         /boot/config-{release}"
+                    ));
+                }
+                steps.push(step);
+            }
             None => plan.refusals.push(refusal(
                 "the machine has neither update-initramfs nor dracut".to_owned(),
                 "install initramfs-tools or dracut, give a file with --initrd, or say --no-initrd",

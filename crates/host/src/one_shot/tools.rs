@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use punctual_sys::SysRoot;
 use punctual_sys::child::{Bounds, TiedChild};
 
-use super::files::wait;
+use super::files::{last_words, wait};
 use super::install::OneShotError;
 use crate::boot::{FileUndone, clear, failed, inside};
 use crate::private_dir::{Lock, open_trusted};
@@ -168,11 +168,8 @@ impl Tools<'_> {
         if status.success() {
             return Ok(());
         }
-        let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Err(error(
-            words,
-            format!("ended with {status}: {}", last.unwrap_or_default()),
-        ))
+        let how = format!("ended with {status}: {}", last_words(&said));
+        Err(error(words, how))
     }
 }
 
@@ -187,6 +184,18 @@ fn error(words: &[String], how: String) -> OneShotError {
 mod tests {
     use super::*;
     use crate::testing::machine;
+
+    #[test]
+    fn the_cause_is_among_the_last_words_of_a_program() {
+        let said =
+            "W: 1\nW: 2\ngrep: /boot/config: No such file\nE: gzip not supported\n\nfailed\n";
+        assert_eq!(
+            last_words(said),
+            "W: 1 | W: 2 | grep: /boot/config: No such file | E: gzip not supported | failed"
+        );
+        assert!(last_words(&format!("first\n{said}")).starts_with("W: 1"));
+        assert_eq!(last_words("\n"), "");
+    }
 
     #[test]
     fn a_pattern_finds_the_files_of_one_release_alone() {

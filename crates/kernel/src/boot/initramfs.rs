@@ -4,11 +4,16 @@
 //! The initial RAM file system of a guest: a program that is its `/init`, and what it reads.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use flate2::write::GzEncoder;
 
 use super::archive::{Archive, Node};
+use super::image::kind;
 use super::program::Program;
+use crate::file::read_head;
+use crate::tool::ToolError;
+use crate::unpack::{Packed, UnpackError};
 
 /// The console: major and minor number of its device (Documentation/admin-guide/devices.txt).
 const CONSOLE: Node<'static> = Node::CharacterDevice(5, 1);
@@ -107,6 +112,42 @@ impl Initramfs {
     }
 }
 
+/// How an archive of cpio begins that a kernel takes (Documentation/driver-api/early-userspace/buffer-format.rst).
+const ARCHIVES: [&[u8]; 2] = [b"070701", b"070702"];
+/// How a packed one begins of which a kernel unpacks more than programs do here: lz4, LZO, LZMA (lib/decompress.c).
+const PACKED: [&[u8]; 3] = [
+    &[0x02, 0x21, 0x4c, 0x18],
+    &[0x89, b'L', b'Z', b'O'],
+    &[0x5d, 0, 0],
+];
+
+/// Requires that a kernel would take the file at `path` for an initial RAM file system, as far as its beginning says.
+///
+/// # Errors
+///
+/// Fails as `open(2)` and `read(2)` do, and where it is something else: it says what.
+pub fn check_initramfs(path: &Path) -> io::Result<()> {
+    let head = read_head(path, 4 << 10)?;
+    let mut known = ARCHIVES.iter().chain(&PACKED);
+    if known.any(|begin| head.starts_with(begin)) {
+        return Ok(());
+    }
+    let other = |what: String| {
+        io::Error::other(format!(
+            "it is {what}, not an initial RAM file system (a cpio archive, packed or not)"
+        ))
+    };
+    let mut inner = vec![0; 1 << 12];
+    let unpacked = Packed::open(path, &|| false).and_then(|mut packed| packed.read(&mut inner));
+    match unpacked {
+        Ok(_) if ARCHIVES.iter().any(|begin| inner.starts_with(begin)) => Ok(()),
+        // What is in it is not known without the program.
+        Err(UnpackError::Tool(ToolError::Missing { .. })) => Ok(()),
+        Ok(_) => Err(other(kind(&head))),
+        Err(err) => Err(io::Error::other(err)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +187,34 @@ mod tests {
         let name = text.find("usr/bin/x\0").unwrap();
         // The mode is the second number of the entry's head.
         assert_eq!(&text[name - 110 + 14..name - 110 + 22], "000081c0");
+    }
+
+    #[test]
+    fn a_file_that_no_kernel_unpacks_is_no_initial_ram_file_system() {
+        let dir = tempfile::tempdir().unwrap();
+        let check = |bytes: &[u8]| {
+            let path = dir.path().join("initrd");
+            std::fs::write(&path, bytes).unwrap();
+            check_initramfs(&path).map_err(|err| err.to_string())
+        };
+        for compression in [Compression::None, Compression::Gzip] {
+            check(&Initramfs::empty().file("x", b"").pack(compression).unwrap()).unwrap();
+        }
+        check(&[0x02, 0x21, 0x4c, 0x18, 1, 2, 3]).unwrap();
+        let mut text = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        text.write_all(b"CONFIG_X=y\n").unwrap();
+        for (bytes, what) in [
+            (&b"vm\n"[..], "it is a text file,"),
+            (b"", "it is empty,"),
+            (&text.finish().unwrap(), "it is compressed with gzip,"),
+            (b"!<arch>\ndebian-binary", "it is a Debian package,"),
+        ] {
+            let said = check(bytes).unwrap_err();
+            let starts = format!("{what} not an initial RAM file system");
+            assert!(said.starts_with(&starts), "{said}");
+        }
+        check(&[0x1f, 0x8b, 0, 0]).unwrap_err();
+        check_initramfs(dir.path()).unwrap_err();
     }
 
     #[test]

@@ -144,6 +144,17 @@ fn missing(values: &Values, options: &[&str]) -> Option<String> {
     (!off.is_empty()).then(|| format!("off: {}", off.join(", ")))
 }
 
+/// Returns an option that every whole configuration names, and `values` does not: then it is a part of one, a fragment or
+/// the result of `savedefconfig`, and options that it does not name may be on.
+pub fn part(values: &Values) -> Option<&'static str> {
+    let mut everywhere = vec!["INIT_ENV_ARG_LIMIT", "DEBUG_KERNEL"];
+    // Behind nearly all others, since 4.16; Kconfig notes the compiler since 4.18.
+    if values.mentions("CC_VERSION_TEXT") {
+        everywhere.push("RUNTIME_TESTING_MENU");
+    }
+    everywhere.into_iter().find(|name| !values.mentions(name))
+}
+
 /// Judges a configuration that lies at `path`.
 pub fn check(values: &Values, path: &str) -> Vec<Verdict> {
     RULES
@@ -200,6 +211,29 @@ mod tests {
             .into_iter()
             .filter(|v| v.outcome == RuleOutcome::Found);
         found.map(|v| v.rule.id).collect()
+    }
+
+    #[test]
+    fn a_fragment_and_a_file_that_is_cut_off_are_parts() {
+        let whole = "CONFIG_CC_VERSION_TEXT=\"gcc\"\nCONFIG_INIT_ENV_ARG_LIMIT=32\nCONFIG_HZ=250\n\
+                     # CONFIG_DEBUG_KERNEL is not set\nCONFIG_RUNTIME_TESTING_MENU=y\n";
+        let part_of = |text: &str| part(&Values::parse(text).unwrap());
+        assert_eq!(part_of(whole), None);
+        // As before 4.16.
+        assert_eq!(
+            part_of("CONFIG_INIT_ENV_ARG_LIMIT=32\nCONFIG_DEBUG_KERNEL=y\n"),
+            None
+        );
+        assert_eq!(part_of("CONFIG_HZ=1000\n"), Some("INIT_ENV_ARG_LIMIT"));
+        let cut = |lines: usize| {
+            whole
+                .lines()
+                .take(lines)
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+        };
+        assert_eq!(part_of(&cut(3)), Some("DEBUG_KERNEL"));
+        assert_eq!(part_of(&cut(4)), Some("RUNTIME_TESTING_MENU"));
     }
 
     #[test]

@@ -28,10 +28,13 @@ fn a_kernel_is_installed_listed_and_removed_whole_and_the_default_stays() {
         "gnulinux-advanced-abc>gnulinux-6.1.0-56-amd64-advanced-abc"
     );
     let said = machine.install("--dry-run").fine().stdout.clone();
-    assert!(
-        said.contains("/boot/vmlinuz-6.12.1-rt: the kernel"),
-        "{said}"
-    );
+    for part in [
+        "6.12.1-rt would be installed; GRUB's default stays\n",
+        "/boot/vmlinuz-6.12.1-rt: the kernel",
+        "\nUnchanged: this was a trial\n",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
     same(&before, &machine.dump(), "planned");
     machine
         .run("install bzImage --modules modules")
@@ -206,8 +209,11 @@ fn an_installation_that_fails_in_the_middle_leaves_nothing() {
     };
     fails(
         "usr/sbin/update-initramfs",
-        "#!/bin/sh\necho half > /boot/initrd.img-6.12.1-rt.new\necho no room >&2\nexit 1\n",
-        &["/usr/sbin/update-initramfs ended with", "no room"],
+        "#!/bin/sh\necho half > /boot/initrd.img-6.12.1-rt.new\n(echo 'E: no room'; echo; echo failed) >&2\nexit 1\n",
+        &[
+            "/usr/sbin/update-initramfs ended with",
+            "E: no room | failed",
+        ],
     );
     fails(
         "usr/sbin/update-initramfs",
@@ -313,6 +319,134 @@ fn a_kernel_that_cannot_be_installed_is_refused_with_reason_and_hint() {
     refused(
         INSTALL,
         &["/lib/modules/6.12.1-rt: a symbolic link leads out of the machine's files"],
+    );
+}
+
+#[test]
+fn a_kernel_that_would_not_find_its_disk_is_refused_or_noted_before_anything_is_written() {
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let put = |path: &str, bytes: &[u8]| {
+        let full = machine.home.dir().join(path);
+        fs::create_dir_all(full.parent().unwrap()).unwrap();
+        fs::write(full, bytes).unwrap();
+    };
+    let before = machine.dump();
+    put("others/modules.dep", b"");
+    put(
+        "others/kernel/a.ko",
+        b"\x7fELF\0vermagic=6.1.0-56-amd64 SMP mod_unload \0",
+    );
+    machine
+        .run("install bzImage --modules others --default --yes")
+        .error(
+            2,
+            &["others: modules for 6.1.0-56-amd64, and the kernel is 6.12.1-rt"],
+        )
+        .hinted();
+    put("notes", b"a remark\n");
+    machine.install("--initrd notes").error(
+        2,
+        &["--initrd notes: it is a text file, not an initial RAM file system"],
+    );
+    let notes = |args: &str| {
+        let plan = machine.run(&format!("{args} --json")).fine().json();
+        let notes = plan["warnings"].as_array().unwrap().clone();
+        notes
+            .iter()
+            .map(|note| note.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let bare = notes("install bzImage");
+    assert!(bare.contains("no configuration is given"), "{bare}");
+    assert!(
+        bare.contains("neither modules nor a configuration"),
+        "{bare}"
+    );
+    let unknown = notes("install bzImage --modules modules");
+    assert!(
+        unknown.contains("built for 6.12.1-rt is not known"),
+        "{unknown}"
+    );
+    put("none/modules.dep", b"");
+    let none = notes("install bzImage --modules none");
+    assert!(none.contains("has no module"), "{none}");
+    // What lies next to it under its release is its own.
+    put("config-6.12.1-rt", b"CONFIG_MODULES=y\n");
+    machine
+        .run("install bzImage --yes")
+        .error(2, &["bzImage: has modules, which are not with it"]);
+    put("config-6.12.1-rt", b"# CONFIG_MODULES is not set\n");
+    let plan = machine.run("install bzImage --json").fine().json();
+    assert_eq!(
+        plan["writes"][1]["path"], "/boot/config-6.12.1-rt",
+        "{plan:#}"
+    );
+    let own = notes("install bzImage");
+    assert!(!own.contains("configuration"), "{own}");
+    same(&before, &machine.dump(), "refused and planned");
+}
+
+#[test]
+fn files_of_a_package_are_named_by_their_places_in_it() {
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let package = machine.home.dir().join("package");
+    for directory in ["DEBIAN", "boot", "lib/modules/6.12.1-rt"] {
+        fs::create_dir_all(package.join(directory)).unwrap();
+    }
+    let control =
+        "Package: linux-x\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n";
+    fs::write(package.join("DEBIAN/control"), control).unwrap();
+    fs::write(package.join("lib/modules/6.12.1-rt/modules.dep"), "").unwrap();
+    image(
+        &package.join("boot/vmlinuz-6.12.1-rt"),
+        "6.12.1-rt (a@b) #7 SMP now",
+    );
+    let mut command = std::process::Command::new("dpkg-deb");
+    command
+        .arg("-b")
+        .arg(&package)
+        .arg(machine.home.dir().join("x.deb"));
+    crate::common::finish(command).fine();
+    machine.run("install x.deb --yes").fine();
+    let kernel = &machine.installed()[0]["kernel"];
+    assert_eq!(kernel["image"], "x.deb: boot/vmlinuz-6.12.1-rt");
+    assert_eq!(kernel["modules"], "x.deb: lib/modules/6.12.1-rt");
+}
+
+#[test]
+fn a_machine_that_is_not_there_is_no_machine_without_installed_kernels() {
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let empty = machine.home.dir().join("empty");
+    fs::create_dir(&empty).unwrap();
+    for verb in ["status", "installed", "uninstall 6.12.1-rt --yes"] {
+        for (root, part) in [
+            ("none", "--root"),
+            ("empty", "empty: empty"),
+            ("config", "--root"),
+        ] {
+            let mut command = machine.home.command(["kernel"]);
+            command
+                .args(verb.split_whitespace())
+                .args(["--root", root])
+                .current_dir(machine.home.dir());
+            crate::common::finish(command).error(2, &[part, root]);
+        }
+    }
+    // Of a directory where nothing was kept yet only that is said.
+    let answer = machine.run("installed --state nothing");
+    assert!(
+        answer
+            .fine()
+            .stderr
+            .contains("nothing, the directory of --state"),
+        "{answer:?}"
     );
 }
 

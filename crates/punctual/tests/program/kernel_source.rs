@@ -340,7 +340,8 @@ fn a_configuration_is_judged() {
     let config = home.dir().join("some.config");
     fs::write(
         &config,
-        "CONFIG_HZ=250\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_LOCKDEP=y\n",
+        "CONFIG_INIT_ENV_ARG_LIMIT=32\nCONFIG_HZ=250\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_DEBUG_KERNEL=y\n\
+         CONFIG_PROVE_LOCKING=y\nCONFIG_LOCKDEP=y\n",
     )
     .unwrap();
     let found = kernel(&home, &["config", "check", shown(&config), "--json"])
@@ -366,6 +367,13 @@ fn a_configuration_is_judged() {
         &["config", "check", shown(&config), "--fail-on", "high"],
     );
     assert_eq!(answer.code(), 3, "{answer:?}");
+    fs::write(&config, "CONFIG_HZ=1000\n").unwrap();
+    kernel(&home, &["config", "check", shown(&config)])
+        .error(
+            1,
+            &["it is only part of a configuration", "INIT_ENV_ARG_LIMIT"],
+        )
+        .hinted();
     fs::write(&config, "CONFIG_HZ\n").unwrap();
     kernel(&home, &["config", "check", shown(&config)]).error(1, &["line 1: `CONFIG_HZ`"]);
     kernel(&home, &["config", "check", "no-such"]).error(2, &["not a file, not a build"]);

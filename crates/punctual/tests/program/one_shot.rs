@@ -97,7 +97,7 @@ impl Machine {
             &machine.home.dir().join("bzImage"),
             "6.12.1-rt (a@b) #7 SMP PREEMPT_RT now",
         );
-        fs::write(machine.home.dir().join("initrd"), "initrd").unwrap();
+        fs::write(machine.home.dir().join("initrd"), "070701").unwrap();
         machine
     }
 
@@ -197,7 +197,8 @@ fn one_shot_boot_is_planned_installed_confirmed_and_taken_back() {
         .clone();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "the machine's default stays",
+        "would boot once, by GRUB; the machine's default stays",
+        "Unchanged: this was a trial",
         "next_entry=punctual-once",
         "NOTHING but a person",
         "panic=10:",
@@ -303,7 +304,7 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
     machine.run("install-once").error(2, &["KERNEL"]);
     machine
         .run("install-once initrd")
-        .error(1, &["read kernel image initrd", "it is a text file"])
+        .error(1, &["read kernel image initrd", "it is a cpio archive"])
         .hinted();
     machine
         .run("install-once no-such")
@@ -312,6 +313,21 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
     machine
         .run("install-once bzImage --initrd none")
         .error(2, &["--initrd none: not found"]);
+    fs::write(machine.home.dir().join("notes"), "a remark\n").unwrap();
+    machine.run("install-once bzImage --initrd notes").error(
+        2,
+        &["--initrd notes: it is a text file, not an initial RAM file system"],
+    );
+    let module = b"\x7fELF\0vermagic=6.1.0-56-amd64 SMP mod_unload \0";
+    fs::create_dir(machine.home.dir().join("others")).unwrap();
+    fs::write(machine.home.dir().join("others/a.ko"), module).unwrap();
+    machine
+        .run("install-once bzImage --modules others")
+        .error(
+            2,
+            &["others: modules for 6.1.0-56-amd64, and the kernel is 6.12.1-rt"],
+        )
+        .hinted();
     machine
         .run("install-once bzImage --panic-timeout 1500ms")
         .error(2, &["whole seconds"]);
@@ -360,7 +376,9 @@ fn a_kernel_that_boots_once_is_taken_back_after_a_kill_at_any_moment() {
     let mut bytes = fs::read(&image).unwrap();
     bytes.resize(4 << 20, 7);
     fs::write(image, bytes).unwrap();
-    fs::write(machine.home.dir().join("initrd"), vec![8; 4 << 20]).unwrap();
+    let mut initrd = b"070701".to_vec();
+    initrd.resize(4 << 20, 8);
+    fs::write(machine.home.dir().join("initrd"), initrd).unwrap();
     for number in 0..40 {
         let module = machine
             .home

@@ -19,7 +19,7 @@ impl Document {
         let kernel = &plan.candidate;
         let loader = plan.loader.map_or("-", |loader| loader.name());
         let starts = format!("once, by {loader}; the machine's default stays");
-        let boots = format!("{} boots {starts}", kernel.release);
+        let boots = format!("{} would boot {starts}", kernel.release);
         let candidate = format!("{} {}", kernel.release, kernel.version);
         let initrd = kernel.initrd.as_deref().unwrap_or("none");
         let mut facts = vec![
@@ -37,8 +37,11 @@ impl Document {
         let kernel = &plan.kernel;
         let loader = plan.loader.map_or("-", |loader| loader.name());
         let stays = match plan.becomes_default {
-            true => format!("{} becomes the default of {loader}", kernel.release),
-            false => format!("{} is installed; {loader}'s default stays", kernel.release),
+            true => format!("{} would become the default of {loader}", kernel.release),
+            false => format!(
+                "{} would be installed; {loader}'s default stays",
+                kernel.release
+            ),
         };
         let initrd = kernel.initrd.as_deref().unwrap_or("none");
         let mut facts = vec![

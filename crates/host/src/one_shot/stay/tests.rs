@@ -191,6 +191,25 @@ fn the_default_is_named_where_grub_would_take_another_one_and_only_there() {
 }
 
 #[test]
+fn what_is_not_given_with_an_image_is_noted() {
+    let outside = TempDir::new().unwrap();
+    let (_dir, sys) = machine(&[("/usr/sbin/update-initramfs", "")]);
+    let notes = |wish: &StayWish| prepare(&sys, wish).plan.warnings.join("; ");
+    let bare = wish(&outside);
+    let said = notes(&bare);
+    for part in ["neither modules nor", "fails without /boot/config-6.12-rt"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let config = outside.path().join("config");
+    fs::write(&config, "# CONFIG_MODULES is not set\n").unwrap();
+    let whole = StayWish {
+        config: Some(config),
+        ..bare
+    };
+    assert_eq!(notes(&whole), "");
+}
+
+#[test]
 fn systemd_boot_is_refused() {
     let outside = TempDir::new().unwrap();
     let (_dir, sys) = machine(&[

@@ -44,11 +44,11 @@ pub struct KernelInstallArgs {
     #[arg(long, value_name = "DIR", value_parser = path())]
     pub modules: Option<PathBuf>,
 
-    /// Its configuration [default: that of the package or build]
+    /// Its configuration [default: that of the package or build, or config-RELEASE next to the image]
     #[arg(long, value_name = "FILE", value_parser = path())]
     pub config: Option<PathBuf>,
 
-    /// Its System.map [default: that of the package or build]
+    /// Its System.map [default: that of the package or build, or System.map-RELEASE next to the image]
     #[arg(long, value_name = "FILE", value_parser = path())]
     pub system_map: Option<PathBuf>,
 

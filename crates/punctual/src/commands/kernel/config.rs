@@ -174,6 +174,16 @@ fn check(
     if values.is_empty() {
         return Err(CliError::failed_to(format!("check {word}")).because("it sets no option"));
     }
+    if let Some(missing) = config::part(&values) {
+        return Err(CliError::failed_to(format!("check {word}"))
+            .because(format!(
+                "it is only part of a configuration (it does not name {missing}, as every whole one does): what it does \
+                 not name may be on"
+            ))
+            .hint(
+                "check the .config that make wrote; `punctual kernel config --fragment FILE -o OUTPUT` makes one of a part",
+            ));
+    }
     // Where a captured machine has the configuration of its kernel.
     let place = "/boot/config-checked";
     let files = BTreeMap::from([(place.to_owned(), Ok(values.to_text()))]);

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use punctual_host::one_shot::{
     self, Initrd, MARK, OneShotError, Watchdog, Wish, confirm as confirm_boot,
 };
-use punctual_kernel::boot::{Architecture, Image};
-use punctual_kernel::package::{self, KernelPackage};
-use punctual_model::{OneShotPlan, OneShotStatus};
+use punctual_kernel::boot::{Architecture, Image, check_initramfs};
+use punctual_kernel::modules::{BuiltFor, built_for};
+use punctual_kernel::package::{self, KernelPackage, Scratch};
+use punctual_model::{OneShotKernel, OneShotPlan, OneShotStatus};
 use punctual_report::document::Document;
-use tempfile::TempDir;
 
 use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{Manner, status};
 use crate::kernels::kernel_store::{self, failed, now, show};
-use crate::output::{self, confirm, print};
+use crate::output::{self, confirm, print, remark};
 use crate::recording::new_id;
 use crate::tuning::{Place, undone};
 use crate::{experiments, home};
@@ -28,11 +28,14 @@ use crate::{experiments, home};
 const WATCHDOG: u32 = 60;
 /// What makes an initial RAM file system on Debian and Ubuntu.
 const MAKER: &str = "mkinitramfs";
+/// What ends a plan that is not carried out.
+pub(super) const TRIAL: &str = "\nUnchanged: this was a trial\n";
 
 /// Installs the candidate, or takes it back.
 pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exit, CliError> {
     let place = place(&args.place);
     if args.revert {
+        require_machine(&place, args.place.state.as_deref())?;
         return revert(&place, args.yes);
     }
     let Some(kernel) = &args.kernel else {
@@ -49,11 +52,24 @@ pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exi
         .into());
     }
     let found = Found::of(home, kernel)?;
-    let prepared = one_shot::prepare(&place.sys, &wish(args, &place, &found)?);
+    let wish = wish(args, &place, &found)?;
+    let remarks = fits(
+        &wish.release,
+        wish.modules.as_deref(),
+        args.initrd.as_deref(),
+    )?;
+    let mut prepared = one_shot::prepare(&place.sys, &wish);
+    prepared.plan.warnings.extend(remarks);
+    if let Some(unpacked) = &found.unpacked {
+        unpacked.name_origins(&mut prepared.plan.candidate);
+    }
     let plan = &prepared.plan;
     let possible = plan.refusals.is_empty();
     if args.json || args.dry_run || !possible {
         show(plan, args.json, Document::of_one_shot_plan)?;
+        if possible && !args.json {
+            print(TRIAL)?;
+        }
         return Ok(match possible {
             true => Exit::Fine,
             false => Exit::Unsupported,
@@ -84,8 +100,7 @@ fn place(place: &OncePlace) -> Place {
 struct Found {
     image: PathBuf,
     modules: Option<PathBuf>,
-    /// What is unpacked of a package, gone when this is dropped.
-    _unpacked: Option<TempDir>,
+    unpacked: Option<Unpacked>,
 }
 
 impl Found {
@@ -104,33 +119,113 @@ impl Found {
         Ok(Self {
             image,
             modules: None,
-            _unpacked: None,
+            unpacked: None,
         })
     }
 
     fn in_package(deb: &Path) -> Result<Self, CliError> {
-        let (found, image, scratch) = unpacked(deb)?;
+        let unpacked = Unpacked::of(deb)?;
         Ok(Self {
-            image,
-            modules: found.modules,
-            _unpacked: Some(scratch),
+            image: unpacked.image.clone(),
+            modules: unpacked.package.modules.clone(),
+            unpacked: Some(unpacked),
         })
     }
 }
 
-/// Unpacks a package; what is unpacked, with its image, is gone when the directory is dropped.
-pub(super) fn unpacked(deb: &Path) -> Result<(KernelPackage, PathBuf, TempDir), CliError> {
-    let what = format!("unpack {}", deb.display());
-    let scratch = tempfile::tempdir().map_err(|err| CliError::failed_to(&what).because(err))?;
-    let found = package::unpack(deb, scratch.path()).map_err(|err| failed(&what, err))?;
-    let Some(image) = found.image.clone() else {
-        return Err(
-            CliError::usage(format!("{}: contains no kernel", deb.display())).hint(
-                "with Debian's names it is linux-image-..., not a package that only depends on it",
-            ),
-        );
+/// A package that is unpacked until this is dropped.
+#[derive(Debug)]
+pub(super) struct Unpacked {
+    deb: PathBuf,
+    pub(super) package: KernelPackage,
+    pub(super) image: PathBuf,
+    scratch: Scratch,
+}
+
+impl Unpacked {
+    pub(super) fn of(deb: &Path) -> Result<Self, CliError> {
+        let what = format!("unpack {}", deb.display());
+        let scratch = Scratch::new().map_err(|err| CliError::failed_to(&what).because(err))?;
+        let package = package::unpack(deb, scratch.path()).map_err(|err| failed(&what, err))?;
+        let Some(image) = package.image.clone() else {
+            return Err(
+                CliError::usage(format!("{}: contains no kernel", deb.display())).hint(
+                    "with Debian's names it is linux-image-..., not a package that only depends on it",
+                ),
+            );
+        };
+        Ok(Self {
+            deb: deb.to_owned(),
+            package,
+            image,
+            scratch,
+        })
+    }
+
+    /// Names the places in the package that the kernel's files are from: those that they were unpacked to are soon gone.
+    pub(super) fn name_origins(&self, kernel: &mut OneShotKernel) {
+        let name = |path: &mut String| {
+            if let Ok(inner) = Path::new(path).strip_prefix(self.scratch.path()) {
+                *path = format!("{}: {}", self.deb.display(), inner.display());
+            }
+        };
+        name(&mut kernel.image);
+        kernel.modules.iter_mut().for_each(name);
+    }
+}
+
+/// Fails where the modules are another kernel's, or the initial RAM file system is none: the kernel would come up without
+/// its disk. Returns what could not be told of them.
+pub(super) fn fits(
+    release: &str,
+    modules: Option<&Path>,
+    initrd: Option<&Path>,
+) -> Result<Option<String>, CliError> {
+    if let Some(initrd) = initrd {
+        check_initramfs(initrd)
+            .map_err(|err| CliError::usage(format!("--initrd {}: {err}", initrd.display())))?;
+    }
+    let Some(modules) = modules else {
+        return Ok(None);
     };
-    Ok((found, image, scratch))
+    match built_for(modules) {
+        BuiltFor::Release(of) if of != release => Err(CliError::usage(format!(
+            "{}: modules for {of}, and the kernel is {release}",
+            modules.display()
+        ))
+        .hint(
+            "name the directory that modules_install made for this kernel: .../lib/modules/RELEASE",
+        )),
+        BuiltFor::Unknown => Ok(Some(format!(
+            "whether the modules were built for {release} is not known: those looked at do not say, or cannot be unpacked"
+        ))),
+        BuiltFor::None => Ok(Some(
+            "the directory of modules has no module: what the kernel does not have built in is missing".to_owned(),
+        )),
+        BuiltFor::Release(_) => Ok(None),
+    }
+}
+
+/// Fails where the files of the machine are not there: nothing is found in them, and that would read as nothing installed.
+pub(super) fn require_machine(place: &Place, state: Option<&Path>) -> Result<(), CliError> {
+    exist(&[("--root", &place.root)])?;
+    if let Some(root) = &place.root {
+        let shown = root.display();
+        let mut files = std::fs::read_dir(root)
+            .map_err(|err| CliError::usage(format!("--root {shown}: {err}")))?;
+        if files.next().is_none() {
+            return Err(CliError::usage(format!("--root {shown}: empty"))
+                .hint("mount the machine's root file system there"));
+        }
+    }
+    // Nothing may have been installed yet.
+    if let Some(state) = state.filter(|state| !state.exists()) {
+        remark(&format!(
+            "Note: {}, the directory of --state, does not exist",
+            state.display()
+        ));
+    }
+    Ok(())
 }
 
 fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, CliError> {
@@ -261,6 +356,7 @@ pub(super) fn status(home: Option<&Path>, args: &KernelStatusArgs) -> Result<Exi
         return Ok(Exit::Fine);
     }
     let place = place(&args.place);
+    require_machine(&place, args.place.state.as_deref())?;
     let status = match args.confirm {
         true => {
             place.require_privilege()?;

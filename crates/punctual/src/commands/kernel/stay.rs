@@ -12,9 +12,8 @@ use punctual_model::{
     INSTALLED_KERNELS_FORMAT, InstalledKernel, InstalledKernels, KernelInstallPlan,
 };
 use punctual_report::document::Document;
-use tempfile::TempDir;
 
-use super::once::{Named, exist, named, unpacked};
+use super::once::{Named, TRIAL, Unpacked, exist, fits, named, require_machine};
 use crate::cli::{KernelInstallArgs, KernelInstalledArgs, KernelUninstallArgs, StayPlace};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -27,7 +26,17 @@ use crate::tuning::{Place, undone};
 pub(super) fn install(home: Option<&Path>, args: &KernelInstallArgs) -> Result<Exit, CliError> {
     let place = place(&args.place);
     let found = Found::of(home, args)?;
-    let prepared = stay::prepare(&place.sys, &found.wish(args)?);
+    let wish = found.wish(args)?;
+    let remarks = fits(
+        &wish.release,
+        wish.modules.as_deref(),
+        args.initrd.as_deref(),
+    )?;
+    let mut prepared = stay::prepare(&place.sys, &wish);
+    prepared.plan.warnings.extend(remarks);
+    if let Some(unpacked) = &found.unpacked {
+        unpacked.name_origins(&mut prepared.plan.kernel);
+    }
     let plan = &prepared.plan;
     let there = stay::list(&place.sys, &place.state).ok();
     let there = there.and_then(|all| {
@@ -44,6 +53,9 @@ pub(super) fn install(home: Option<&Path>, args: &KernelInstallArgs) -> Result<E
     let possible = plan.refusals.is_empty();
     if args.json || args.dry_run || !possible {
         show(plan, args.json, Document::of_kernel_install_plan)?;
+        if possible && !args.json {
+            print(TRIAL)?;
+        }
         return Ok(match possible {
             true => Exit::Fine,
             false => Exit::Unsupported,
@@ -82,8 +94,7 @@ struct Found {
     modules: Option<PathBuf>,
     config: Option<PathBuf>,
     system_map: Option<PathBuf>,
-    /// What is unpacked of a package, gone when this is dropped.
-    _unpacked: Option<TempDir>,
+    unpacked: Option<Unpacked>,
 }
 
 impl Found {
@@ -108,7 +119,7 @@ impl Found {
                 modules: None,
                 config: None,
                 system_map: None,
-                _unpacked: None,
+                unpacked: None,
             });
         };
         let stock = kernel_store::open(home)?;
@@ -130,19 +141,20 @@ impl Found {
             modules: None,
             config,
             system_map: map.is_file().then_some(map),
-            _unpacked: None,
+            unpacked: None,
         })
     }
 
     fn in_package(name: String, deb: &Path) -> Result<Self, CliError> {
-        let (found, image, scratch) = unpacked(deb)?;
+        let unpacked = Unpacked::of(deb)?;
+        let found = unpacked.package.clone();
         Ok(Self {
             name,
-            image,
+            image: unpacked.image.clone(),
             modules: found.modules,
             config: found.config,
             system_map: found.system_map,
-            _unpacked: Some(scratch),
+            unpacked: Some(unpacked),
         })
     }
 
@@ -150,8 +162,15 @@ impl Found {
         let Named { release, version } = named(&self.image)?;
         let either =
             |given: &Option<PathBuf>, own: &Option<PathBuf>| given.clone().or_else(|| own.clone());
+        // As distributions name what belongs to an image.
+        let beside = |name: &str| {
+            let path = self.image.with_file_name(format!("{name}-{release}"));
+            path.is_file().then_some(path)
+        };
         let modules = either(&args.modules, &self.modules);
-        let config = either(&args.config, &self.config);
+        let config = either(&args.config, &self.config).or_else(|| beside("config"));
+        let system_map =
+            either(&args.system_map, &self.system_map).or_else(|| beside("System.map"));
         if let (None, Some(config)) = (&modules, &config) {
             let what = format!("read the configuration {}", config.display());
             let values = config::read_file(config).map_err(|err| failed(&what, err))?;
@@ -174,7 +193,7 @@ impl Found {
             version,
             modules,
             config,
-            system_map: either(&args.system_map, &self.system_map),
+            system_map,
             initrd: match (&args.initrd, args.no_initrd) {
                 (Some(path), _) => StayInitrd::File(path.clone()),
                 (None, true) => StayInitrd::None,
@@ -188,6 +207,7 @@ impl Found {
 /// Lists what is installed.
 pub(super) fn list(args: &KernelInstalledArgs) -> Result<Exit, CliError> {
     let place = place(&args.place);
+    require_machine(&place, args.place.state.as_deref())?;
     let kernels = stay::list(&place.sys, &place.state)
         .map_err(|err| error(err, "list the installed kernels"))?;
     let whole = kernels
@@ -207,6 +227,7 @@ pub(super) fn list(args: &KernelInstalledArgs) -> Result<Exit, CliError> {
 /// Removes an installed kernel.
 pub(super) fn uninstall(args: &KernelUninstallArgs) -> Result<Exit, CliError> {
     let place = place(&args.place);
+    require_machine(&place, args.place.state.as_deref())?;
     place.require_privilege()?;
     let failed = |err| error(err, &format!("uninstall {}", args.name));
     // What is not there is no question.
