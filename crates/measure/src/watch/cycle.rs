@@ -4,6 +4,7 @@
 //! Cycles of a watched thread: from the release to the next wait, every nanosecond with its phase and its cause.
 
 mod held;
+mod sites;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,6 @@ use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Waited};
 use super::wait::Wait;
 use super::who::{Name, Tid, Who};
-use super::words::without_tid;
 use punctual_model::Ordered as _;
 
 /// What a thread goes through in a cycle.
@@ -138,7 +138,7 @@ pub(super) struct Cycle {
     /// Events that were recorded on its way, about: each costs it some time.
     pub(super) events: u32,
     pub(super) pieces: Vec<Piece>,
-    /// Where the thread was as it came to what took its time, and how often, by what that was.
+    /// Where the thread was as it came in this cycle to what took its time, and how often, by what that was.
     pub(super) sites: Vec<(Cause, Site, u32)>,
 }
 
@@ -203,6 +203,7 @@ pub(super) fn take_apart(
         events: 0,
         pieces: Vec::new(),
         sites: Vec::new(),
+        came: (0, Vec::new()),
     };
     let mut at = release;
     let mut spans = thread.spans(release, end.entered).peekable();
@@ -243,33 +244,14 @@ struct Cut<'a> {
     events: u32,
     pieces: Vec<Piece>,
     sites: Vec<(Cause, Site, u32)>,
+    /// What the thread came to last, and when: a call or a fault is counted once, in however many pieces its time is.
+    came: (u64, Vec<Cause>),
 }
 
 /// Holders of locks that wait for each other, at most.
 const CHAIN: u32 = 8;
 
-/// Different places that are kept of one cycle.
-const SITES: usize = 16;
-
 impl Cut<'_> {
-    /// Notes where the thread was at `time`, as it came to `cause`.
-    fn note_site(&mut self, time: u64, cause: Cause) {
-        let Some(site) = self.thread.site(time) else {
-            return;
-        };
-        let all = &mut self.sites;
-        let known = all
-            .iter()
-            .position(|(of, at, _)| (*of, *at) == (cause, site));
-        if let Some(place) = known {
-            if let Some((.., count)) = all.get_mut(place) {
-                *count += 1;
-            }
-        } else if all.len() < SITES {
-            all.push((cause, site, 1));
-        }
-    }
-
     fn add(&mut self, from: u64, to: u64, cpu: CpuId, phase: Phase, cause: Cause) {
         if from >= to {
             return;
@@ -338,19 +320,7 @@ impl Cut<'_> {
                     };
                     self.add(from, to, cpu, Phase::Blocked, cause);
                 }
-                // It came there once, in however many pieces the time is.
-                let mut causes: Vec<Cause> = Vec::new();
-                for piece in self.pieces.iter().skip(first) {
-                    if !causes
-                        .iter()
-                        .any(|known| without_tid(*known) == without_tid(piece.cause))
-                    {
-                        causes.push(piece.cause);
-                    }
-                }
-                for cause in causes {
-                    self.note_site(span.from, cause);
-                }
+                self.note_wait(span, first);
             }
         }
     }
@@ -369,15 +339,13 @@ impl Cut<'_> {
             for (from, to, own) in works.into_iter().flatten() {
                 let cause = match own {
                     // The way back from the wait is no call of the cycle's.
-                    Own::Call(_) if from >= before && from < self.begin.left => Cause::Itself,
-                    Own::Call(call) => Cause::System { call },
+                    Own::Call { .. } if from >= before && from < self.begin.left => Cause::Itself,
+                    Own::Call { call, .. } => Cause::System { call },
                     Own::Fault => Cause::Fault,
                     Own::Code if from < before => Cause::Earlier,
                     Own::Code => Cause::Itself,
                 };
-                if matches!(cause, Cause::System { .. } | Cause::Fault) {
-                    self.note_site(from, cause);
-                }
+                self.note_own(own, from, cause);
                 self.add(from, to, cpu, Phase::Running, cause);
             }
         }

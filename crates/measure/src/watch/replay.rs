@@ -293,9 +293,9 @@ impl Replay {
                     thread.probes(time);
                 }
             }
-            What::Stack { site } => {
+            What::Stack { at, site } => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
-                    thread.is_at(time, site);
+                    thread.is_at(time, at, site);
                 }
             }
             What::Note(note) => self.notes.add(time, cpu, note),

@@ -3,6 +3,7 @@
 
 //! Threads whose late cycles are known, from made-up traces: what the machine that runs the tests does has no part in it.
 
+mod backlog;
 mod culprits;
 mod quotas;
 mod timerlat;
