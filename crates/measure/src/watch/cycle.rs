@@ -229,6 +229,13 @@ pub(super) fn take_apart(
     }
 }
 
+/// Whether a CPU came out of idle for an interrupt and went idle again: it saw no thread that it may run. Between the interrupt that
+/// tells it of one and the switch to that it is in no idle state.
+fn goes_back_to_idle(stretches: &[Stretch]) -> bool {
+    let mut after_interrupt = stretches.iter().skip_while(|of| !of.who.interrupts());
+    after_interrupt.any(|of| of.went_idle.is_some_and(|at| at + AWAKE < of.to))
+}
+
 fn is_moved(span: &Span) -> bool {
     matches!(span.state, State::Ready { moved: true, .. })
 }
@@ -358,9 +365,7 @@ impl Cut<'_> {
             Phase::Preempted
         };
         let stretches = self.replay.cut(span.cpu, from, to);
-        // A CPU that comes out of idle for an interrupt and goes idle again saw no thread that it may run.
-        let is_idle = |s: &&Stretch| matches!(s.who, Who::Idle { .. }) && s.to - s.from > AWAKE;
-        let goes_back_to_idle = stretches.iter().filter(is_idle).count() > 1;
+        let goes_back_to_idle = goes_back_to_idle(&stretches);
         let held_until = self.held_until(&stretches, span.from, woken);
         for stretch in stretches {
             // Whoever runs on a CPU that this thread may not have keeps it from nothing.

@@ -5,6 +5,7 @@
 
 mod backlog;
 mod culprits;
+mod idle;
 mod quotas;
 mod timerlat;
 mod traces;
