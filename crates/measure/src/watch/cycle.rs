@@ -16,6 +16,7 @@ use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Waited};
 use super::wait::Wait;
 use super::who::{Name, Tid, Who};
+use super::words::without_tid;
 use punctual_model::Ordered as _;
 
 /// What a thread goes through in a cycle.
@@ -130,6 +131,8 @@ pub(super) struct Cycle {
     /// Number of the thread's cycle, from 0.
     pub(super) number: u64,
     pub(super) release: u64,
+    /// When the thread came to wait for that: what was before is of earlier cycles.
+    pub(super) begun: u64,
     /// Whether the release is a time that the thread asked for; else it is when the thread was woken, or a period after the one before.
     pub(super) asked: bool,
     pub(super) end: u64,
@@ -155,6 +158,22 @@ impl Cycle {
             phases[piece.phase as usize] += piece.length();
         }
         phases
+    }
+
+    /// Time that went to each cause, whoever of one name it is, before the thread came to wait for the release.
+    pub(super) fn delayed(&self) -> Vec<(Cause, u64)> {
+        let mut delayed: Vec<(Cause, u64)> = Vec::new();
+        for piece in self.pieces.iter().take_while(|of| of.from < self.begun) {
+            let (cause, ns) = (
+                without_tid(piece.cause),
+                piece.to.min(self.begun) - piece.from,
+            );
+            match delayed.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, sum)) => *sum += ns,
+                None => delayed.push((cause, ns)),
+            }
+        }
+        delayed
     }
 
     /// Time that went to each cause, by phase.
@@ -220,6 +239,7 @@ pub(super) fn take_apart(
         tid: thread.tid,
         number,
         release,
+        begun: begin.entered.clamp(release, end.entered.max(release)),
         asked: begin.expiry.is_some() && !begin.is_no_wait(),
         end: end.entered,
         missed: begin.missed,

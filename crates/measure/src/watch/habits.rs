@@ -457,6 +457,7 @@ mod tests {
             tid: 7,
             number: 20,
             release: 50,
+            begun: 50,
             asked: false,
             end: 210,
             missed: 0,

@@ -42,6 +42,10 @@ pub(super) struct Long {
     pub(super) number: u64,
     pub(super) phases: [u64; Phase::ALL.len()],
     pub(super) parts: Vec<(Cause, u64)>,
+    /// Time for which earlier cycles kept it from beginning.
+    pub(super) delay: u64,
+    /// What of that each cause has.
+    pub(super) delayed: Vec<(Cause, u64)>,
     /// Where the thread was, by causes.
     pub(super) sites: Vec<(Cause, Site, u32)>,
 }
@@ -200,6 +204,8 @@ impl Tally {
             number: cycle.number,
             phases,
             parts,
+            delay: cycle.begun - cycle.release,
+            delayed: cycle.delayed(),
             sites: cycle
                 .sites
                 .iter()
@@ -237,6 +243,8 @@ impl Tally {
                 number: cycle.number,
                 phases: cycle.phases(),
                 parts: Vec::new(),
+                delay: 0,
+                delayed: Vec::new(),
                 sites: Vec::new(),
             };
             self.worst.push((long, shown));

@@ -41,6 +41,22 @@ fn write(trace: &mut Trace, release: u64, waits: u64) -> u64 {
 }
 
 #[test]
+fn a_whole_backlog_is_the_fault_of_what_began_it() {
+    let mut trace = Trace::new();
+    // Each of them works for 100 µs of its millisecond: what earlier ones did is longer than the period for most of them.
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        write(trace, release, 40_000 * US)
+    });
+    let thread = trace.watched();
+    let (_, what, saved) = first(&thread);
+    assert!(what.contains("write"), "{what}");
+    assert!(thread.late.count > 40, "{:#?}", thread.late);
+    assert_eq!(saved, thread.late.count, "{:#?}", thread.culprits);
+    let others = thread.culprits.iter().skip(1);
+    assert_eq!(others.map(|of| of.saved).max().unwrap_or(0), 0);
+}
+
+#[test]
 fn a_place_is_that_of_its_own_call_and_counted_in_its_own_cycle() {
     let mut trace = Trace::new();
     with_strike(&mut trace, NOBODY, |trace, release| {

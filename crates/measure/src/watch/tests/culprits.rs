@@ -547,6 +547,7 @@ fn more_late_cycles_than_are_kept_have_the_same_culprit() {
             tid: LOOP,
             number,
             release,
+            begun: release,
             asked: true,
             end,
             missed: 0,
