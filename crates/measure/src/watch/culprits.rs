@@ -97,7 +97,7 @@ pub(super) fn culprits(
     let shares = shares(longs.clone(), late.limit_ns, usual);
     // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.
     let median = tally.responses.histogram().quantile(0.5).unwrap_or(0);
-    let period = tally.basis.and_then(|basis| basis.period);
+    let period = tally.period();
     let scale = match matters {
         Matters::OfThePeriod => period.unwrap_or(median),
         Matters::OfTheMedian => median,

@@ -14,7 +14,7 @@ use super::history::Stretch;
 use super::replay::Replay;
 use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Waited};
-use super::wait::Wait;
+use super::wait::{Wait, is_sleep};
 use super::who::{Name, Tid, Who};
 use super::words::without_tid;
 use punctual_model::Ordered as _;
@@ -174,6 +174,16 @@ impl Cycle {
             }
         }
         delayed
+    }
+
+    /// Time for which the thread slept of its own accord, since it had waited for the release.
+    pub(super) fn slept(&self) -> u64 {
+        let own = self.pieces.iter().filter(|of| of.from >= self.begun);
+        let sleeps = own.filter(|of| {
+            of.phase == Phase::Blocked
+                && matches!(of.cause, Cause::Call { call, .. } if is_sleep(call))
+        });
+        sleeps.map(Piece::length).sum()
     }
 
     /// Time that went to each cause, by phase.
