@@ -303,11 +303,47 @@ impl Thread {
         }) = self.spans.back_mut()
         {
             *ender = by;
+            self.ends_repeated();
             let state = State::Ready {
                 woken: true,
                 moved: false,
             };
             self.begin(time, cpu, state);
+        }
+    }
+
+    /// Where another thread ends a wait for a lock, those before it that were over with their time and begun anew at once were for that
+    /// thread too.
+    fn ends_repeated(&mut self) {
+        let mut spans = self.spans.iter_mut().rev();
+        let Some(&mut Span {
+            state:
+                State::Blocked {
+                    call: Some((wait, _)),
+                    by: Some(ender @ Who::Task { .. }),
+                    ..
+                },
+            from,
+            ..
+        }) = spans.next()
+        else {
+            return;
+        };
+        let either = wait.either_word();
+        let is_same = |of: Wait| of == wait || either.is_some_and(|both| both.covers(of));
+        let (mut next, mut ran) = (from, 0);
+        for span in spans.filter(|_| wait.is_lock()) {
+            match &mut span.state {
+                State::Running => ran += next - span.from,
+                State::Ready { .. } => {}
+                State::Blocked {
+                    call: Some((of, _)),
+                    by: Some(by @ Who::Timer { .. }),
+                    ..
+                } if is_same(*of) && ran < ANEW => (*by, ran) = (ender, 0),
+                State::Blocked { .. } | State::Unknown => return,
+            }
+            next = span.from;
         }
     }
 
@@ -483,6 +519,9 @@ pub(super) enum Own {
     },
     Fault,
 }
+
+/// A thread that runs for no longer than this between two waits for the same begins the second one at once, in ns.
+const ANEW: u64 = 1_000_000;
 
 /// Faults that come within this time are one after the other, in ns.
 const FAULT_AFTER_FAULT: u64 = 20_000;
