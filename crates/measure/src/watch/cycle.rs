@@ -266,6 +266,12 @@ fn goes_back_to_idle(stretches: &[Stretch]) -> bool {
     after_interrupt.any(|of| of.went_idle.is_some_and(|at| at + AWAKE < of.to))
 }
 
+/// Another has taken the CPU from the thread, which is there still.
+const TAKEN: State = State::Ready {
+    woken: false,
+    moved: false,
+};
+
 fn is_moved(span: &Span) -> bool {
     matches!(span.state, State::Ready { moved: true, .. })
 }
@@ -408,7 +414,7 @@ impl Cut<'_> {
             if stretch.from >= stretch.to {
                 continue;
             }
-            for (from, to, cause) in self.who_else(span.cpu, &stretch, span.from) {
+            for (from, to, cause) in self.who_else(span, &stretch) {
                 let cause = match cause {
                     Cause::Outside if goes_back_to_idle => Cause::Throttled,
                     // Who moves it has the CPU that it leaves; on the other one it waits for whoever is to give way.
@@ -426,10 +432,12 @@ impl Cut<'_> {
     }
 
     /// Says why the thread did not run while another, or nobody, had its CPU.
-    fn who_else(&self, cpu: CpuId, stretch: &Stretch, ready: u64) -> Vec<(u64, u64, Cause)> {
+    fn who_else(&self, span: &Span, stretch: &Stretch) -> Vec<(u64, u64, Cause)> {
         let Stretch { from, to, who, .. } = *stretch;
+        // Who had the CPU next, which was taken from this thread.
+        let is_next = span.state == TAKEN && stretch.began == span.from;
         // Whom the scheduler chose while this thread was there to be chosen.
-        let chosen = stretch.began > ready;
+        let chosen = is_next || stretch.began > span.from;
         let own = self.thread.prio;
         let cause = match who {
             Who::Unknown => Cause::Unknown,
@@ -441,8 +449,8 @@ impl Cut<'_> {
             }
             Who::Task { prio: 100.., .. } if own < 100 && chosen => Cause::Throttled,
             Who::Task { prio, .. } if own < 100 && prio > own => Cause::Unpreemptible(who),
-            Who::Idle { .. } if chosen && to - from > NOT_IDLE => Cause::Throttled,
-            Who::Idle { state } => return self.out_of_idle(cpu, from, to, state),
+            Who::Idle { .. } if is_next || (chosen && to - from > NOT_IDLE) => Cause::Throttled,
+            Who::Idle { state } => return self.out_of_idle(span.cpu, from, to, state),
             who => Cause::Taken(who),
         };
         vec![(from, to, cause)]

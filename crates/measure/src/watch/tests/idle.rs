@@ -56,3 +56,23 @@ fn a_cpu_that_goes_back_to_idle_may_not_run_the_loop() {
     let thread = woken_from_afar(5 * US, 1_200 * US, true);
     assert_eq!(first(&thread).0, "throttling", "{:#?}", thread.culprits);
 }
+
+#[test]
+fn a_thread_from_which_an_idle_cpu_or_a_lower_thread_takes_over_was_held_back() {
+    // Of SCHED_DEADLINE, when its budget is used up.
+    const DEADLINE: i16 = -1;
+    for (next, prio, name) in [NOBODY, (OTHER, NICE_0, "writer")] {
+        let mut trace = Trace::new();
+        trace.prio = DEADLINE;
+        with_strike(&mut trace, NOBODY, |trace, release| {
+            trace.expire(release + US);
+            trace.run(release + 3 * US, 0);
+            trace.switch(release + 50 * US, READY, next, prio, name);
+            trace.switch(release + 1_500 * US, READY, LOOP, DEADLINE, "loop");
+            release + 1_550 * US
+        });
+        let thread = trace.watched();
+        let (kind, _, saved) = first(&thread);
+        assert_eq!((kind, saved), ("throttling", 1), "{:#?}", thread.culprits);
+    }
+}
