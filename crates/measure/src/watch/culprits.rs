@@ -97,7 +97,7 @@ pub(super) fn culprits(
     let shares = shares(longs.clone(), late.limit_ns, usual);
     // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.
     let median = tally.responses.histogram().quantile(0.5).unwrap_or(0);
-    let period = tally.basis.and_then(|basis| basis.period);
+    let period = tally.period();
     let scale = match matters {
         Matters::OfThePeriod => period.unwrap_or(median),
         Matters::OfTheMedian => median,
@@ -156,8 +156,8 @@ pub(super) fn culprits(
 
 /// Returns what each cause has of the late cycles `longs`, where cycles in time spend `usual` on it.
 ///
-/// A cycle that begins late because the one before had not ended ([`Cause::Earlier`]) would have begun earlier without what made that
-/// one longer: who is to blame there is so here too, as far as that delay goes.
+/// A cycle that begins late because the one before had not ended would have begun earlier without what made that one longer: who is to
+/// blame there is so here too, as far as that delay goes, and so on along a backlog.
 #[expect(clippy::cast_precision_loss, reason = "times within days")]
 fn shares(
     mut longs: Vec<&Long>,
@@ -182,10 +182,16 @@ fn shares(
         }
         let is_next = |(number, _): &(u64, _)| number + 1 == long.number;
         if let Some((_, causes)) = before.filter(is_next)
-            && let Some(delay) = excesses.remove(&Cause::Earlier)
+            && long.delay > 0
         {
+            // What they did before this one began is in theirs.
+            for (cause, ns) in &long.delayed {
+                if let Some(excess) = excesses.get_mut(cause) {
+                    *excess = (*excess - *ns as f64).max(0.0);
+                }
+            }
             for (cause, excess) in causes {
-                *excesses.entry(cause).or_default() += excess.min(delay);
+                *excesses.entry(cause).or_default() += excess.min(long.delay as f64);
             }
         }
         for (cause, excess) in &excesses {

@@ -4,6 +4,7 @@
 //! Cycles of a watched thread: from the release to the next wait, every nanosecond with its phase and its cause.
 
 mod held;
+mod sites;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::history::Stretch;
 use super::replay::Replay;
 use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Waited};
-use super::wait::Wait;
+use super::wait::{Wait, is_sleep};
 use super::who::{Name, Tid, Who};
 use super::words::without_tid;
 use punctual_model::Ordered as _;
@@ -130,6 +131,8 @@ pub(super) struct Cycle {
     /// Number of the thread's cycle, from 0.
     pub(super) number: u64,
     pub(super) release: u64,
+    /// When the thread came to wait for that: what was before is of earlier cycles.
+    pub(super) begun: u64,
     /// Whether the release is a time that the thread asked for; else it is when the thread was woken, or a period after the one before.
     pub(super) asked: bool,
     pub(super) end: u64,
@@ -138,7 +141,7 @@ pub(super) struct Cycle {
     /// Events that were recorded on its way, about: each costs it some time.
     pub(super) events: u32,
     pub(super) pieces: Vec<Piece>,
-    /// Where the thread was as it came to what took its time, and how often, by what that was.
+    /// Where the thread was as it came in this cycle to what took its time, and how often, by what that was.
     pub(super) sites: Vec<(Cause, Site, u32)>,
 }
 
@@ -155,6 +158,32 @@ impl Cycle {
             phases[piece.phase as usize] += piece.length();
         }
         phases
+    }
+
+    /// Time that went to each cause, whoever of one name it is, before the thread came to wait for the release.
+    pub(super) fn delayed(&self) -> Vec<(Cause, u64)> {
+        let mut delayed: Vec<(Cause, u64)> = Vec::new();
+        for piece in self.pieces.iter().take_while(|of| of.from < self.begun) {
+            let (cause, ns) = (
+                without_tid(piece.cause),
+                piece.to.min(self.begun) - piece.from,
+            );
+            match delayed.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, sum)) => *sum += ns,
+                None => delayed.push((cause, ns)),
+            }
+        }
+        delayed
+    }
+
+    /// Time for which the thread slept of its own accord, since it had waited for the release.
+    pub(super) fn slept(&self) -> u64 {
+        let own = self.pieces.iter().filter(|of| of.from >= self.begun);
+        let sleeps = own.filter(|of| {
+            of.phase == Phase::Blocked
+                && matches!(of.cause, Cause::Call { call, .. } if is_sleep(call))
+        });
+        sleeps.map(Piece::length).sum()
     }
 
     /// Time that went to each cause, by phase.
@@ -203,6 +232,7 @@ pub(super) fn take_apart(
         events: 0,
         pieces: Vec::new(),
         sites: Vec::new(),
+        came: (0, Vec::new()),
     };
     let mut at = release;
     let mut spans = thread.spans(release, end.entered).peekable();
@@ -219,6 +249,7 @@ pub(super) fn take_apart(
         tid: thread.tid,
         number,
         release,
+        begun: begin.entered.clamp(release, end.entered.max(release)),
         asked: begin.expiry.is_some() && !begin.is_no_wait(),
         end: end.entered,
         missed: begin.missed,
@@ -227,6 +258,19 @@ pub(super) fn take_apart(
         sites: cut.sites,
     }
 }
+
+/// Whether a CPU came out of idle for an interrupt and went idle again: it saw no thread that it may run. Between the interrupt that
+/// tells it of one and the switch to that it is in no idle state.
+fn goes_back_to_idle(stretches: &[Stretch]) -> bool {
+    let mut after_interrupt = stretches.iter().skip_while(|of| !of.who.interrupts());
+    after_interrupt.any(|of| of.went_idle.is_some_and(|at| at + AWAKE < of.to))
+}
+
+/// Another has taken the CPU from the thread, which is there still.
+const TAKEN: State = State::Ready {
+    woken: false,
+    moved: false,
+};
 
 fn is_moved(span: &Span) -> bool {
     matches!(span.state, State::Ready { moved: true, .. })
@@ -243,33 +287,14 @@ struct Cut<'a> {
     events: u32,
     pieces: Vec<Piece>,
     sites: Vec<(Cause, Site, u32)>,
+    /// What the thread came to last, and when: a call or a fault is counted once, in however many pieces its time is.
+    came: (u64, Vec<Cause>),
 }
 
 /// Holders of locks that wait for each other, at most.
 const CHAIN: u32 = 8;
 
-/// Different places that are kept of one cycle.
-const SITES: usize = 16;
-
 impl Cut<'_> {
-    /// Notes where the thread was at `time`, as it came to `cause`.
-    fn note_site(&mut self, time: u64, cause: Cause) {
-        let Some(site) = self.thread.site(time) else {
-            return;
-        };
-        let all = &mut self.sites;
-        let known = all
-            .iter()
-            .position(|(of, at, _)| (*of, *at) == (cause, site));
-        if let Some(place) = known {
-            if let Some((.., count)) = all.get_mut(place) {
-                *count += 1;
-            }
-        } else if all.len() < SITES {
-            all.push((cause, site, 1));
-        }
-    }
-
     fn add(&mut self, from: u64, to: u64, cpu: CpuId, phase: Phase, cause: Cause) {
         if from >= to {
             return;
@@ -338,19 +363,7 @@ impl Cut<'_> {
                     };
                     self.add(from, to, cpu, Phase::Blocked, cause);
                 }
-                // It came there once, in however many pieces the time is.
-                let mut causes: Vec<Cause> = Vec::new();
-                for piece in self.pieces.iter().skip(first) {
-                    if !causes
-                        .iter()
-                        .any(|known| without_tid(*known) == without_tid(piece.cause))
-                    {
-                        causes.push(piece.cause);
-                    }
-                }
-                for cause in causes {
-                    self.note_site(span.from, cause);
-                }
+                self.note_wait(span, first);
             }
         }
     }
@@ -369,15 +382,13 @@ impl Cut<'_> {
             for (from, to, own) in works.into_iter().flatten() {
                 let cause = match own {
                     // The way back from the wait is no call of the cycle's.
-                    Own::Call(_) if from >= before && from < self.begin.left => Cause::Itself,
-                    Own::Call(call) => Cause::System { call },
+                    Own::Call { .. } if from >= before && from < self.begin.left => Cause::Itself,
+                    Own::Call { call, .. } => Cause::System { call },
                     Own::Fault => Cause::Fault,
                     Own::Code if from < before => Cause::Earlier,
                     Own::Code => Cause::Itself,
                 };
-                if matches!(cause, Cause::System { .. } | Cause::Fault) {
-                    self.note_site(from, cause);
-                }
+                self.note_own(own, from, cause);
                 self.add(from, to, cpu, Phase::Running, cause);
             }
         }
@@ -390,9 +401,7 @@ impl Cut<'_> {
             Phase::Preempted
         };
         let stretches = self.replay.cut(span.cpu, from, to);
-        // A CPU that comes out of idle for an interrupt and goes idle again saw no thread that it may run.
-        let is_idle = |s: &&Stretch| matches!(s.who, Who::Idle { .. }) && s.to - s.from > AWAKE;
-        let goes_back_to_idle = stretches.iter().filter(is_idle).count() > 1;
+        let goes_back_to_idle = goes_back_to_idle(&stretches);
         let held_until = self.held_until(&stretches, span.from, woken);
         for stretch in stretches {
             // Whoever runs on a CPU that this thread may not have keeps it from nothing.
@@ -405,7 +414,7 @@ impl Cut<'_> {
             if stretch.from >= stretch.to {
                 continue;
             }
-            for (from, to, cause) in self.who_else(span.cpu, &stretch, span.from) {
+            for (from, to, cause) in self.who_else(span, &stretch) {
                 let cause = match cause {
                     Cause::Outside if goes_back_to_idle => Cause::Throttled,
                     // Who moves it has the CPU that it leaves; on the other one it waits for whoever is to give way.
@@ -423,10 +432,12 @@ impl Cut<'_> {
     }
 
     /// Says why the thread did not run while another, or nobody, had its CPU.
-    fn who_else(&self, cpu: CpuId, stretch: &Stretch, ready: u64) -> Vec<(u64, u64, Cause)> {
+    fn who_else(&self, span: &Span, stretch: &Stretch) -> Vec<(u64, u64, Cause)> {
         let Stretch { from, to, who, .. } = *stretch;
+        // Who had the CPU next, which was taken from this thread.
+        let is_next = span.state == TAKEN && stretch.began == span.from;
         // Whom the scheduler chose while this thread was there to be chosen.
-        let chosen = stretch.began > ready;
+        let chosen = is_next || stretch.began > span.from;
         let own = self.thread.prio;
         let cause = match who {
             Who::Unknown => Cause::Unknown,
@@ -438,8 +449,8 @@ impl Cut<'_> {
             }
             Who::Task { prio: 100.., .. } if own < 100 && chosen => Cause::Throttled,
             Who::Task { prio, .. } if own < 100 && prio > own => Cause::Unpreemptible(who),
-            Who::Idle { .. } if chosen && to - from > NOT_IDLE => Cause::Throttled,
-            Who::Idle { state } => return self.out_of_idle(cpu, from, to, state),
+            Who::Idle { .. } if is_next || (chosen && to - from > NOT_IDLE) => Cause::Throttled,
+            Who::Idle { state } => return self.out_of_idle(span.cpu, from, to, state),
             who => Cause::Taken(who),
         };
         vec![(from, to, cause)]

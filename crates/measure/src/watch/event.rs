@@ -10,7 +10,7 @@ use punctual_sys::tracefs::{EventFormat, Field, FormatError, Record, Tracefs, Tr
 
 use self::timerlat::{OF_TIMERLAT, TIMERLAT};
 use super::account::Note;
-use super::stacks::Site;
+use super::stacks::{At, Site};
 use super::who::{Name, Names, Tid};
 
 /// One event, on the monotonic clock.
@@ -95,7 +95,7 @@ pub(crate) enum What {
     /// A signal is sent.
     Signal { signal: i32, tid: Tid },
     /// Where a watched thread was as it waited, called or faulted.
-    Stack { site: Site },
+    Stack { at: At, site: Site },
     /// The timerlat tracer says something of a wake-up.
     Note(Note),
 }

@@ -19,7 +19,7 @@ use punctual_sys::{SysRoot, calls};
 use self::files::Files;
 use self::rules::{Entry, Kind, RULES};
 use super::cycle::{Cause, Cycle, Piece};
-use super::stacks::Site;
+use super::stacks::{At, Site};
 use super::target::lives;
 use super::thread::{State, Thread, Waited};
 use super::wait::Wait;
@@ -252,7 +252,7 @@ impl Of {
             {
                 let what = (who(), format!("released futex {:#x}", wait.first()));
                 let seen = self.add(Kind::PlainLock, cycle, 1, to - from, what);
-                seen.note_site(thread.site(span.from), 1);
+                seen.note_site(thread.site(At::Wait, span.from), 1);
             } else if is_interrupt_thread(by, names) && thread.prio < 100 && !is_above(thread, by) {
                 // The wait for a device is what it is there for, and takes no time from a cycle.
                 let what = (who(), "ended the wait".to_owned());
@@ -321,7 +321,7 @@ impl Habits {
         for (from, to, call) in all.chain(ending) {
             if let Some((kind, what)) = of.kind_of(call) {
                 let seen = of.add(kind, cycle.number, 1, to - from, what);
-                seen.note_site(thread.site(from), 1);
+                seen.note_site(thread.site_of_call(call.call, from, to), 1);
             }
         }
         of.delays(thread, cycle, begin, end, names);
@@ -457,6 +457,7 @@ mod tests {
             tid: 7,
             number: 20,
             release: 50,
+            begun: 50,
             asked: false,
             end: 210,
             missed: 0,

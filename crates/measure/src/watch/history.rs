@@ -17,6 +17,7 @@ struct Entry {
     /// Whether the thread that had it before was still runnable.
     left_ready: bool,
     held: bool,
+    went_idle: Option<u64>,
 }
 
 /// A stretch of time in which one had the CPU.
@@ -31,6 +32,8 @@ pub(super) struct Stretch {
     pub(super) left_ready: Option<bool>,
     /// Whether the scheduler keeps real-time threads of this CPU from running.
     pub(super) held: bool,
+    /// When the CPU, which nobody had, entered an idle state last.
+    pub(super) went_idle: Option<u64>,
 }
 
 /// A change of who has a CPU.
@@ -76,6 +79,7 @@ impl History {
             // A change in the same nanosecond leaves nothing of the one before.
             Some(last) if last.from >= time => {
                 (last.who, last.since, last.held) = (who, since, held);
+                last.went_idle = None;
                 return;
             }
             _ => {}
@@ -89,7 +93,17 @@ impl History {
             since,
             left_ready,
             held,
+            went_idle: None,
         });
+    }
+
+    /// Notes that it enters an idle state.
+    pub(super) fn goes_idle(&mut self, time: u64) {
+        if let Some(last) = self.entries.back_mut()
+            && matches!(last.who, Who::Idle { .. })
+        {
+            last.went_idle = Some(time);
+        }
     }
 
     /// Forgets what was before `time`.
@@ -114,6 +128,7 @@ impl History {
             began: from,
             left_ready: None,
             held: false,
+            went_idle: None,
         });
         let entries = self.entries.range(first.saturating_sub(1)..);
         let next = self.entries.range(
@@ -131,6 +146,7 @@ impl History {
                 began: entry.since,
                 left_ready: next.map(|next| next.left_ready),
                 held: entry.held,
+                went_idle: entry.went_idle,
             })
         });
         let stretches = stretches.filter(|stretch| stretch.from < stretch.to);

@@ -155,6 +155,7 @@ impl Replay {
                 began: from,
                 left_ready: None,
                 held: false,
+                went_idle: None,
             }],
         }
     }
@@ -293,9 +294,9 @@ impl Replay {
                     thread.probes(time);
                 }
             }
-            What::Stack { site } => {
+            What::Stack { at, site } => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
-                    thread.is_at(time, site);
+                    thread.is_at(time, at, site);
                 }
             }
             What::Note(note) => self.notes.add(time, cpu, note),
@@ -489,6 +490,9 @@ impl Replay {
         };
         of.idle_ended = state.is_none().then_some(time);
         of.note(time, false);
+        if state.is_some() {
+            of.history.goes_idle(time);
+        }
     }
 
     /// Notes that `pid`, where it has the CPU, works on something else now or has another priority.

@@ -154,7 +154,7 @@ impl Watcher {
                 Some(named) if wait == Wait::PROBE => named.clone(),
                 _ => wait.to_string(),
             }),
-            period_ns: basis.period.map(Nanos::new),
+            period_ns: tally.period().map(Nanos::new),
             timed_releases: tally.timed,
             cycles: tally.cycles,
             open_ns: tally.open.map(Nanos::new),
@@ -196,7 +196,7 @@ impl Watcher {
             found.series.push(Series {
                 thread: Some(n),
                 policy: Some(policy(thread, tally)),
-                interval_ns: tally.basis.and_then(|b| b.period).map(Nanos::new),
+                interval_ns: tally.period().map(Nanos::new),
                 overruns: Some(tally.missed),
                 lost: none_lost,
                 clamped: Some(tally.responses.histogram().clamped()),
@@ -401,8 +401,7 @@ impl Watcher {
 
 /// Whether a thread is to be in time: what real-time code should avoid is no matter to others.
 pub(super) fn is_judged(thread: &thread::Thread, tally: &Tally) -> bool {
-    let period = tally.basis.and_then(|basis| basis.period);
-    period.is_some() || is_real_time(thread, tally)
+    tally.period().is_some() || is_real_time(thread, tally)
 }
 
 /// Whether a thread has a real-time policy.

@@ -84,7 +84,7 @@ impl Watcher {
             let thread = self.replay.threads.get(tid).filter(|t| !t.ended)?;
             let is_real_time = results::is_real_time(thread, tally);
             let is_loop = is_real_time || tally.cycles >= LOOPS;
-            Some((*tid, (basis.at?, basis.period?), is_loop, is_real_time))
+            Some((*tid, (basis.at?, tally.period()?), is_loop, is_real_time))
         });
         let periodic: Vec<(Tid, (Wait, u64), bool, bool)> = periodic.collect();
         let any_real_time = periodic.iter().any(|(.., real_time)| *real_time);
@@ -136,6 +136,7 @@ impl Watcher {
         }
         tally.policy = sched::policy_of(tid).ok();
         tally.basis = Some(basis);
+        tally.is_asked = asked.is_some() && basis.period == asked;
         thread.decide(basis.at, pending);
         if let Some(habits) = &mut self.habits
             && results::is_judged(thread, tally)

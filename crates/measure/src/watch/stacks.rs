@@ -69,6 +69,17 @@ impl Site {
     }
 }
 
+/// What a thread had come to as its stack was taken.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum At {
+    /// A wait.
+    Wait,
+    /// This system call.
+    Call(i64),
+    /// A page fault.
+    Fault,
+}
+
 /// Different stacks that are kept.
 const KEPT: usize = 1 << 14;
 
@@ -313,8 +324,10 @@ pub(super) struct StackReader {
     pid: Field,
     kernel: Option<(u16, Field, Field)>,
     user: Option<(u16, Field, Field)>,
-    /// Of each CPU, when the last event was.
-    last: BTreeMap<CpuId, u64>,
+    /// What the events are with which stacks are taken.
+    events: Events,
+    /// Of each CPU, when the last event was, and which.
+    last: BTreeMap<CpuId, (u64, At)>,
     /// Records in the second that began then.
     second: (u64, u64),
     is_on: bool,
@@ -331,6 +344,43 @@ const EVENTS: [&str; 3] = [
     "raw_syscalls/sys_enter",
     "exceptions/page_fault_user",
 ];
+
+/// How records of these events are told apart.
+#[derive(Debug)]
+struct Events {
+    switch: u16,
+    /// With the field that has the number of the call.
+    call: Option<(u16, Field)>,
+}
+
+impl Events {
+    /// Returns them, and the field of all records that has the thread.
+    fn of(tracefs: &Tracefs) -> Result<(Self, Field), TracefsError> {
+        let field = |event: &str, name: &'static str| -> Result<_, TracefsError> {
+            let format = tracefs.format(event)?;
+            let refused = |source| TracefsError::Format {
+                event: event.to_owned(),
+                source,
+            };
+            Ok((format.id(), format.field(name).map_err(refused)?))
+        };
+        let (switch, pid) = field(EVENTS[0], "common_pid")?;
+        let call = tracefs.has_event(EVENTS[1]);
+        let call = call.then(|| field(EVENTS[1], "id")).transpose()?;
+        Ok((Self { switch, call }, pid))
+    }
+
+    fn read(&self, record: &Record<'_>) -> Option<At> {
+        let id = record.id()?;
+        if id == self.switch {
+            return Some(At::Wait);
+        }
+        match self.call.filter(|(call, _)| *call == id) {
+            Some((_, field)) => field.read(record.data).map(At::Call),
+            None => Some(At::Fault),
+        }
+    }
+}
 
 const KERNEL: &str = "options/stacktrace";
 const USER: &str = "options/userstacktrace";
@@ -369,13 +419,7 @@ impl StackReader {
             true => Some(layout("ftrace/kernel_stack", "size")?),
             false => None,
         };
-        let switch = tracefs.format(EVENTS[0])?;
-        let pid = switch
-            .field("common_pid")
-            .map_err(|source| TracefsError::Format {
-                event: EVENTS[0].to_owned(),
-                source,
-            })?;
+        let (events, pid) = Events::of(tracefs)?;
         let reader = Reader::new(tracefs, name, cpus, kib)?;
         let user = reader.write(USER, "1").is_ok().then_some(user);
         let kernel = kernel.filter(|_| reader.write(KERNEL, "1").is_ok());
@@ -395,6 +439,7 @@ impl StackReader {
             pid,
             kernel,
             user,
+            events,
             last: BTreeMap::new(),
             second: (0, 0),
             is_on: true,
@@ -431,6 +476,7 @@ impl StackReader {
             pid,
             kernel,
             user,
+            events,
             last,
             ..
         } = self;
@@ -445,11 +491,14 @@ impl StackReader {
                     process.map(|process| (Some(process), addresses(caller, record)))
                 }
                 _ => {
-                    last.insert(cpu, record.time);
+                    match events.read(record) {
+                        Some(at) => last.insert(cpu, (record.time, at)),
+                        None => last.remove(&cpu),
+                    };
                     None
                 }
             };
-            let (Some((process, addresses)), Some(time)) = (stack, last.get(&cpu)) else {
+            let (Some((process, addresses)), Some((time, at))) = (stack, last.get(&cpu)) else {
                 return;
             };
             let Some(tid) = pid
@@ -473,7 +522,7 @@ impl StackReader {
                 time: *time,
                 cpu,
                 pid: tid,
-                what: What::Stack { site },
+                what: What::Stack { at: *at, site },
             });
         })?;
         let records = reader.records() - before;

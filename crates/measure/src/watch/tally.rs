@@ -42,6 +42,10 @@ pub(super) struct Long {
     pub(super) number: u64,
     pub(super) phases: [u64; Phase::ALL.len()],
     pub(super) parts: Vec<(Cause, u64)>,
+    /// Time for which earlier cycles kept it from beginning.
+    pub(super) delay: u64,
+    /// What of that each cause has.
+    pub(super) delayed: Vec<(Cause, u64)>,
     /// Where the thread was, by causes.
     pub(super) sites: Vec<(Cause, Site, u32)>,
 }
@@ -94,6 +98,8 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) basis: Option<Basis>,
+    /// Whether the period is that which the user said.
+    pub(super) is_asked: bool,
     pub(super) policy: Option<Policy>,
     pub(super) responses: Accumulator,
     pub(super) cycles: u64,
@@ -105,6 +111,10 @@ pub(super) struct Tally {
     pub(super) steps: BTreeMap<u32, Step>,
     pub(super) spent: FxHashMap<Cause, Spent>,
     deadline: Option<u64>,
+    /// Cycles in which the thread slept for longer than its period.
+    asleep: u64,
+    /// The first release and the last.
+    releases: Option<(u64, u64)>,
     /// Cycles above [`Self::limit`].
     pub(super) above: u64,
     /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
@@ -128,6 +138,9 @@ impl Tally {
             deadline,
             above: 0,
             basis: None,
+            is_asked: false,
+            asleep: 0,
+            releases: None,
             policy: None,
             responses: Accumulator::new(keep),
             cycles: 0,
@@ -154,15 +167,31 @@ impl Tally {
 
     /// Returns the response time above which a cycle is late, where it is known before the cycles are: the deadline or the period.
     pub(super) fn limit(&self) -> Option<u64> {
-        self.deadline
-            .or_else(|| self.basis.and_then(|basis| basis.period))
+        self.deadline.or_else(|| self.period())
+    }
+
+    /// Returns the time between releases. What looked like a period at first is none where the thread mostly sleeps for longer within its
+    /// cycles, of its own accord, and most of the releases that would have passed never came.
+    pub(super) fn period(&self) -> Option<u64> {
+        let period = self.basis.and_then(|basis| basis.period)?;
+        let (first, last) = self.releases.unwrap_or_default();
+        let came = (self.cycles + self.missed).saturating_mul(period);
+        let is_none = 2 * self.asleep > self.cycles && came < (last - first) / 2;
+        (self.is_asked || !is_none).then_some(period)
     }
 
     /// Takes in a cycle. `origin` is the start of the run.
     pub(super) fn add(&mut self, cycle: &Cycle, replay: &Replay, origin: u64) {
         let response = cycle.response();
-        let is_above = self.limit().is_some_and(|limit| response > limit);
+        let period = self.basis.and_then(|basis| basis.period);
+        let is_above = self
+            .deadline
+            .or(period)
+            .is_some_and(|limit| response > limit);
         self.above += u64::from(is_above);
+        self.asleep += u64::from(period.is_some_and(|period| cycle.slept() > period));
+        let (first, last) = self.releases.unwrap_or((cycle.release, cycle.release));
+        self.releases = Some((first.min(cycle.release), last.max(cycle.release)));
         self.responses.record_slice(&[response]);
         self.cycles += 1;
         self.timed += u64::from(cycle.asked);
@@ -200,6 +229,8 @@ impl Tally {
             number: cycle.number,
             phases,
             parts,
+            delay: cycle.begun - cycle.release,
+            delayed: cycle.delayed(),
             sites: cycle
                 .sites
                 .iter()
@@ -237,6 +268,8 @@ impl Tally {
                 number: cycle.number,
                 phases: cycle.phases(),
                 parts: Vec::new(),
+                delay: 0,
+                delayed: Vec::new(),
                 sites: Vec::new(),
             };
             self.worst.push((long, shown));
@@ -423,6 +456,60 @@ mod tests {
         for lane in &short.cpus {
             assert_eq!((lane.stretches.len(), lane.left_out), (5, 30));
         }
+    }
+
+    #[test]
+    fn a_period_that_nothing_keeps_to_is_none() {
+        const PERIOD: u64 = 5_000_000;
+        let replay = Replay::new(1, true, 10, None);
+        let nanosleep = (0..1_000).find(|call| super::super::wait::is_sleep(*call));
+        let sleeps = Cause::Call {
+            call: nanosleep.unwrap(),
+            by: Who::Unknown,
+        };
+        let of = |missed: u32, phase: Phase, cause: Cause, is_asked: bool| {
+            let mut tally = Tally::new(&Keep::default(), None);
+            tally.basis = Some(Basis {
+                at: None,
+                period: Some(PERIOD),
+            });
+            tally.is_asked = is_asked;
+            // At first it looks like one.
+            for number in 0..110 {
+                let (release, takes) = match number {
+                    0..10 => (number * PERIOD, 100_000),
+                    _ => (10 * PERIOD * (number - 9), 9 * PERIOD),
+                };
+                let end = release + takes;
+                let piece = Piece {
+                    from: release,
+                    to: end,
+                    cpu: 0,
+                    phase,
+                    cause,
+                };
+                let cycle = Cycle {
+                    tid: 7,
+                    number,
+                    release,
+                    begun: release,
+                    asked: true,
+                    end,
+                    missed: if number < 10 { 0 } else { missed },
+                    events: 1,
+                    pieces: vec![piece],
+                    sites: Vec::new(),
+                };
+                tally.add(&cycle, &replay, 0);
+            }
+            tally.period()
+        };
+        assert_eq!(of(0, Phase::Blocked, sleeps, false), None);
+        // The user knows better; releases that it misses are there; and whoever works for as long is late.
+        assert_eq!(of(0, Phase::Blocked, sleeps, true), Some(PERIOD));
+        assert_eq!(of(9, Phase::Blocked, sleeps, false), Some(PERIOD));
+        let own = of(0, Phase::Running, Cause::Itself, false);
+        assert_eq!(own, Some(PERIOD));
     }
 
     #[test]

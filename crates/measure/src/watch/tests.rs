@@ -3,7 +3,9 @@
 
 //! Threads whose late cycles are known, from made-up traces: what the machine that runs the tests does has no part in it.
 
+mod backlog;
 mod culprits;
+mod idle;
 mod quotas;
 mod timerlat;
 mod traces;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use punctual_model::CpuId;
 
 use self::calls::Broken;
-use super::stacks::Site;
+use super::stacks::{At, Site};
 use super::wait::Wait;
 use super::who::{Name, Tid, Who};
 
@@ -158,7 +158,7 @@ pub(super) struct Thread {
     own_calls: VecDeque<(u64, u64, Wait)>,
     fault_times: VecDeque<u64>,
     /// Where it was as it waited, called or faulted.
-    sites: VecDeque<(u64, Site)>,
+    sites: VecDeque<(u64, At, Site)>,
     /// What the clock of its last timer showed beyond the trace's.
     pub(super) clock_off: Option<i128>,
     /// How often each system call was made, and page faults.
@@ -303,11 +303,47 @@ impl Thread {
         }) = self.spans.back_mut()
         {
             *ender = by;
+            self.ends_repeated();
             let state = State::Ready {
                 woken: true,
                 moved: false,
             };
             self.begin(time, cpu, state);
+        }
+    }
+
+    /// Where another thread ends a wait for a lock, those before it that were over with their time and begun anew at once were for that
+    /// thread too.
+    fn ends_repeated(&mut self) {
+        let mut spans = self.spans.iter_mut().rev();
+        let Some(&mut Span {
+            state:
+                State::Blocked {
+                    call: Some((wait, _)),
+                    by: Some(ender @ Who::Task { .. }),
+                    ..
+                },
+            from,
+            ..
+        }) = spans.next()
+        else {
+            return;
+        };
+        let either = wait.either_word();
+        let is_same = |of: Wait| of == wait || either.is_some_and(|both| both.covers(of));
+        let (mut next, mut ran) = (from, 0);
+        for span in spans.filter(|_| wait.is_lock()) {
+            match &mut span.state {
+                State::Running => ran += next - span.from,
+                State::Ready { .. } => {}
+                State::Blocked {
+                    call: Some((of, _)),
+                    by: Some(by @ Who::Timer { .. }),
+                    ..
+                } if is_same(*of) && ran < ANEW => (*by, ran) = (ender, 0),
+                State::Blocked { .. } | State::Unknown => return,
+            }
+            next = span.from;
         }
     }
 
@@ -339,23 +375,40 @@ impl Thread {
     }
 
     /// It was at this place as it waited, called or faulted.
-    pub(super) fn is_at(&mut self, time: u64, site: Site) {
+    pub(super) fn is_at(&mut self, time: u64, at: At, site: Site) {
         match self.sites.back_mut() {
-            Some((last, known)) if *last == time => *known = known.and(site),
-            _ => keep(&mut self.sites, (time, site), |(at, _)| *at),
+            Some((last, of, known)) if (*last, *of) == (time, at) => *known = known.and(site),
+            _ => keep(&mut self.sites, (time, at, site), |(time, ..)| *time),
         }
     }
 
-    /// Returns where it was at a moment at which it began to wait, called the kernel or faulted. Each instance gives the
-    /// same event a time of its own.
-    pub(super) fn site(&self, time: u64) -> Option<Site> {
-        let from = self
-            .sites
-            .partition_point(|(at, _)| at.saturating_add(APART) < time);
-        let near = self.sites.range(from..);
-        let near = near.take_while(|(at, _)| *at <= time.saturating_add(APART));
-        let nearest = near.min_by_key(|(at, _)| at.abs_diff(time))?;
-        Some(nearest.1).filter(|site| !site.is_unknown())
+    /// Returns where it was as it came to `at` at a moment. Each instance gives the same event a time of its own.
+    pub(super) fn site(&self, at: At, time: u64) -> Option<Site> {
+        let (from, to) = (time.saturating_sub(APART), time.saturating_add(APART));
+        let near = self.sites_within(at, from, to);
+        let nearest = near.min_by_key(|(own, _)| own.abs_diff(time))?;
+        Some(nearest.1)
+    }
+
+    /// Returns where it was in a system call: where it waited in that, or called the kernel.
+    pub(super) fn site_of_call(&self, call: i64, from: u64, to: u64) -> Option<Site> {
+        let waited = self.sites_within(At::Wait, from, to).next();
+        let waited = waited.map(|(_, site)| site);
+        waited.or_else(|| self.site(At::Call(call), from))
+    }
+
+    fn sites_within(&self, at: At, from: u64, to: u64) -> impl Iterator<Item = (u64, Site)> {
+        let first = self.sites.partition_point(|(time, ..)| *time < from);
+        let all = self.sites.range(first..);
+        let all = all.take_while(move |(time, ..)| *time <= to);
+        let of = all.filter(move |(_, of, site)| *of == at && !site.is_unknown());
+        of.map(|(time, _, site)| (*time, *site))
+    }
+
+    /// Returns when it took the last page fault before `time`.
+    pub(super) fn last_fault(&self, time: u64) -> Option<u64> {
+        let upto = self.fault_times.partition_point(|at| *at <= time);
+        self.fault_times.get(upto.checked_sub(1)?).copied()
     }
 
     /// Returns its states from `from` to `to`, each with its end.
@@ -399,10 +452,15 @@ impl Thread {
             if *begin >= to {
                 break;
             }
+            let own = Own::Call {
+                call: call.call,
+                from: *begin,
+                to: *end,
+            };
             let (begin, end) = ((*begin).max(at), (*end).min(to));
             self.outside_calls(at, begin, &mut work);
             if begin < end {
-                work.push((begin, end, Own::Call(call.call)));
+                work.push((begin, end, own));
             }
             at = end.max(at);
         }
@@ -410,7 +468,12 @@ impl Thread {
         let going_on = self.call.map_or(to, |call| call.at.clamp(at, to));
         self.outside_calls(at, going_on, &mut work);
         if let Some(call) = self.call.filter(|_| going_on < to) {
-            work.push((going_on, to, Own::Call(call.wait.call)));
+            let own = Own::Call {
+                call: call.wait.call,
+                from: call.at,
+                to: u64::MAX,
+            };
+            work.push((going_on, to, own));
         }
         work
     }
@@ -448,9 +511,17 @@ impl Thread {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Own {
     Code,
-    Call(i64),
+    /// In a system call, from its begin to its end.
+    Call {
+        call: i64,
+        from: u64,
+        to: u64,
+    },
     Fault,
 }
+
+/// A thread that runs for no longer than this between two waits for the same begins the second one at once, in ns.
+const ANEW: u64 = 1_000_000;
 
 /// Faults that come within this time are one after the other, in ns.
 const FAULT_AFTER_FAULT: u64 = 20_000;

@@ -69,10 +69,7 @@ impl Wait {
 
     /// Whether it waits for nothing but time.
     pub(super) fn is_sleep(self) -> bool {
-        matches!(
-            calls::name(self.call),
-            Some("clock_nanosleep" | "clock_nanosleep_time64" | "nanosleep")
-        )
+        is_sleep(self.call)
     }
 
     /// Whether it is a sleep until a time, and not for one.
@@ -95,6 +92,14 @@ impl Wait {
     pub(super) fn is_lock(self) -> bool {
         calls::name(self.call) == Some("futex")
     }
+}
+
+/// Whether a system call waits for nothing but time.
+pub(super) fn is_sleep(call: i64) -> bool {
+    matches!(
+        calls::name(call),
+        Some("clock_nanosleep" | "clock_nanosleep_time64" | "nanosleep")
+    )
 }
 
 impl std::fmt::Display for Wait {

@@ -9,7 +9,7 @@ use super::*;
 use crate::watch::culprits::{culprits, late};
 use crate::watch::cycle::{Cause, Cycle, Phase, Piece};
 use crate::watch::source::idle_exits;
-use crate::watch::stacks::Site;
+use crate::watch::stacks::{At, Site};
 use crate::watch::tally::Tally;
 use crate::watch::who::Who;
 
@@ -226,7 +226,8 @@ fn a_place_is_counted_once_however_many_pieces_the_time_is_in() {
         let (call, args) = (FUTEX, [0xbeef, 0, 0]);
         trace.at(release + 10 * US, What::Enter { call, args });
         let site = Site::in_program(7);
-        trace.at(release + 10 * US, What::Stack { site });
+        let at = At::Wait;
+        trace.at(release + 11 * US, What::Stack { at, site });
         trace.switch(release + 11 * US, SLEEPS, HOLDER, FIFO_10, "holder");
         // The one between them has the CPU four times.
         for n in 0..4 {
@@ -546,6 +547,7 @@ fn more_late_cycles_than_are_kept_have_the_same_culprit() {
             tid: LOOP,
             number,
             release,
+            begun: release,
             asked: true,
             end,
             missed: 0,

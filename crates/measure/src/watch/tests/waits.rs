@@ -369,3 +369,55 @@ fn a_cycle_that_never_ends_is_late() {
     });
     assert_eq!((ended.cycles, ended.open_ns), (59, None));
 }
+
+#[test]
+fn a_wait_that_is_begun_anew_when_its_time_is_over_is_for_whoever_ends_it() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, NOBODY, |trace, release| {
+        trace.on_cpu(1, release - US, OTHER, What::WorkEnd);
+        trace.expire(release + US);
+        trace.run(release + 3 * US, 0);
+        // The two words of a condition variable, by turns, each until its time is over.
+        for n in 0..5 {
+            let at = release + (10 + n * 300) * US;
+            // FUTEX_WAIT_BITSET, private.
+            let args = [0x1028 + n % 2 * 4, 0x89, 0];
+            trace.at(at, What::Enter { call: FUTEX, args });
+            trace.switch(at + US, SLEEPS, IDLE, NICE_0, "swapper/0");
+            let over = at + 290 * US;
+            if n < 4 {
+                let name = trace.replay.names.keep(b"timer interrupt");
+                trace.at(over, What::VectorEntry { name });
+                let (timer, function, now) = (0xf7, 7, over);
+                let expires = What::TimerEntry {
+                    timer,
+                    function,
+                    now,
+                };
+                trace.at(over + 100, expires);
+                trace.wake(over + 200, LOOP, FIFO_80, "loop");
+                trace.at(over + 300, What::TimerExit);
+                trace.at(over + 400, What::VectorExit);
+            } else {
+                let name = trace.replay.names.keep(b"loop");
+                let (tid, prio) = (LOOP, FIFO_80);
+                let cpu = 0;
+                let waking = What::Waking {
+                    tid,
+                    prio,
+                    name,
+                    cpu,
+                };
+                trace.on_cpu(1, over, OTHER, waking);
+            }
+            trace.run(over + 2 * US, 0);
+        }
+        release + 1_600 * US
+    });
+    let thread = trace.watched();
+    let (kind, _, saved) = first(&thread);
+    assert_eq!((kind, saved), ("lock", 1), "{:#?}", thread.culprits);
+    assert_eq!(thread.culprits[0].tid, Some(OTHER));
+    assert!(thread.culprits.iter().all(|of| of.kind != "call"));
+    assert!(thread.culprits[0].worst_ns > 1_400 * US);
+}
