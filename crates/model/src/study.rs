@@ -289,7 +289,7 @@ pub struct StudyRow {
     pub ratio: Option<Effect>,
     /// Minus the base, in the unit. Null for the base.
     pub difference: Option<Effect>,
-    /// How it was compared. Null for the base.
+    /// Whether estimates of several runs are geometric means or means, and effects ratios or differences. Null where neither is.
     pub scale: Option<ComparisonScale>,
     /// P-value of "no effect", corrected for all comparisons of the question. Null for the base, and
     /// below two runs a side.

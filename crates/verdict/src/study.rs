@@ -21,12 +21,13 @@ use punctual_model::{
     StudyRow,
 };
 use punctual_stats::requirement::DEFAULT_BURST_NS;
-use punctual_stats::runs::{Options, Question, compare_all};
+use punctual_stats::runs::{Options, Question, Scale, compare_all};
 use punctual_stats::{Moments, float, holm};
 
 pub use self::curves::{Across, against};
 pub use self::figures::derived;
 pub use self::precision::precision;
+pub use self::said::estimate_of;
 use crate::assessment::assess;
 use crate::comparison::{
     CompareError, ComparisonRequest, GroupInput, Metric, RunInput, compare, expanded, experiment,
@@ -229,6 +230,7 @@ fn base_row(result: &ComparedFigure) -> StudyRow {
         estimate: result.baseline.estimate,
         interval: result.baseline.interval,
         ..StudyRow::default()
+        scale: Some(result.scale),
     }
 }
 
@@ -251,7 +253,6 @@ fn candidate_row(
         interval: result.candidate.interval,
         ratio: result.ratio,
         difference: result.difference,
-        scale: Some(result.scale),
         p: result.adjusted_p,
         verdict: Some(result.verdict),
         more_runs: result.more_runs,
@@ -373,7 +374,12 @@ fn estimate(group: &GroupInput, metric: &Metric) -> Result<Option<StudyRow>, Com
         figure: metric.to_string(),
         source,
     })?;
-    if let Some(side) = outcomes.first().map(|outcome| &outcome.baseline) {
+    if let Some(outcome) = outcomes.first() {
+        let side = &outcome.baseline;
+        row.scale = Some(match outcome.scale {
+            Scale::Linear => ComparisonScale::Linear,
+            Scale::Log => ComparisonScale::Log,
+        });
         row.estimate = side.estimate;
         row.interval = side.interval.map(|ends| Interval {
             low: ends.low,

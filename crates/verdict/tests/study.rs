@@ -268,3 +268,28 @@ fn runs_too_short_to_name_a_cause_are_said_to_be() {
     // Of another finding the length says nothing.
     assert!(!said(1, "throttled").contains(why));
 }
+
+#[test]
+fn estimates_of_several_runs_are_not_said_to_be_what_was_seen() {
+    let of = |means: &[f64]| {
+        let cells = Cells {
+            groups: vec![cell("a", means)],
+            levels: vec![String::new()],
+        };
+        let published = BTreeMap::new();
+        let answer = table(cells, &[Metric::Mean], &published, None).unwrap();
+        answer.conclusion
+    };
+    let said = of(&[400_000.0, 900_000.0]);
+    assert!(
+        said.starts_with("Mean 600.0 µs (each the geometric mean of a cell's runs)."),
+        "{said}"
+    );
+    let said = of(&[0.0, 900_000.0]);
+    assert!(
+        said.starts_with("Mean 450.0 µs (each the mean of a cell's runs)."),
+        "{said}"
+    );
+    let said = of(&[900_000.0]);
+    assert!(said.starts_with("Mean 900.0 µs. Not compared"), "{said}");
+}
