@@ -296,7 +296,7 @@ pub struct StudyRow {
     pub p: Option<f64>,
     /// What follows. Null for the base.
     pub verdict: Option<ComparisonVerdict>,
-    /// Further blocks that would decide. Null for other verdicts.
+    /// Further blocks that would decide, of recorded runs further runs of each kernel. Null for other verdicts.
     pub more_runs: Option<u64>,
     /// Why there is no verdict, where more runs would not change that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ use super::verdicts::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, p_value};
 use crate::number::{Missing, difference, digits, range, tiny, unit};
 
 /// What the marks in a table of a comparison mean.
-pub(super) const MARKS: &str = "(+n) after a verdict: n more blocks would decide. A number with its sign in place of a ratio: a difference.";
+pub(super) const MARKS: &str = "(+n) after a verdict: n more blocks, or recorded runs of each kernel, would decide. A number with its sign in place of a ratio: a difference.";
 
 /// A published table, as printed.
 pub(super) fn published(published: &PublishedTable) -> Table {
