@@ -15,6 +15,7 @@ mod processor;
 pub mod profile;
 pub mod session;
 
+mod debugfs;
 mod doctor;
 mod inspect;
 mod machine;

@@ -238,3 +238,17 @@ fn a_directory_without_end_is_cut_and_says_so() {
     let said = cut.filter(|(_, reading)| matches!(reading, Err(Unread::TooMany { .. })));
     assert!(said.count() > 0);
 }
+
+#[test]
+fn a_file_in_debugfs_that_is_not_mounted_is_not_known_to_be_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("sys/kernel/debug")).unwrap();
+    let read = || {
+        let machine = Machine::take(&SysRoot::at(dir.path()), &Scope::Judged(None));
+        let reading = machine.read("/sys/kernel/debug/sched/preempt");
+        reading.unwrap_err().to_string()
+    };
+    assert_eq!(read(), "not read: debugfs is not mounted");
+    fs::create_dir_all(dir.path().join("sys/kernel/debug/sched")).unwrap();
+    assert_eq!(read(), "not there");
+}

@@ -289,14 +289,14 @@ pub struct StudyRow {
     pub ratio: Option<Effect>,
     /// Minus the base, in the unit. Null for the base.
     pub difference: Option<Effect>,
-    /// How it was compared. Null for the base.
+    /// Whether estimates of several runs are geometric means or means, and effects ratios or differences. Null where neither is.
     pub scale: Option<ComparisonScale>,
     /// P-value of "no effect", corrected for all comparisons of the question. Null for the base, and
     /// below two runs a side.
     pub p: Option<f64>,
     /// What follows. Null for the base.
     pub verdict: Option<ComparisonVerdict>,
-    /// Further blocks that would decide. Null for other verdicts.
+    /// Further blocks that would decide, of recorded runs further runs of each kernel. Null for other verdicts.
     pub more_runs: Option<u64>,
     /// Why there is no verdict, where more runs would not change that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

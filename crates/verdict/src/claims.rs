@@ -12,6 +12,10 @@ use crate::number::{digits, lasting, span};
 /// Confidence of claims about misses.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
+/// What the classes are.
+pub(crate) const CLASSES: &str =
+    "100 %: none missed; 95 %: at most 5 % miss; soft: more, or too few wake-ups to say";
+
 /// A rate that users like to ask for.
 const ONE_IN_A_MILLION: f64 = 1e-6;
 
@@ -30,9 +34,9 @@ pub fn notes(assessment: &Assessment) -> [String; 2] {
             "At most: upper bound of the share of wake-ups that miss under the worst condition, with \
              95 % confidence, rounded up. {bursts} If no miss was seen, only this upper bound is known."
         ),
-        "Classes after Bridgers 2015, by the worst condition: 100 %: none missed; 95 %: at most 5 % \
-         miss; soft: more, or too few wake-ups to say. No measurement can certify a deadline as safe."
-            .to_owned(),
+        format!(
+            "Classes after Bridgers 2015, by the worst condition: {CLASSES}. No measurement can certify a deadline as safe."
+        ),
     ]
 }
 

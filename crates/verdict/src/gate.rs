@@ -3,7 +3,7 @@
 
 //! What a run was asked without `--require`: what fails its exit status fails its test cases.
 
-use punctual_model::{Ended, Nanos, RunRecord, Series};
+use punctual_model::{Ended, Nanos, RequirementRuling, RunRecord, Series};
 
 use crate::bursts::wakeups;
 use crate::number::span;
@@ -28,6 +28,22 @@ pub fn asked(run: &RunRecord) -> Vec<Asked> {
         .chain(bounds(run))
         .chain(protocols(run))
         .collect()
+}
+
+/// Says what `run` was asked and does not show, or did not do: what fails its exit status, requirements included.
+pub fn unmet(run: &RunRecord) -> impl Iterator<Item = String> {
+    let required = run.requirements.iter().filter(|of| !of.is_met());
+    let required = required.map(|of| {
+        let (above, samples) = (of.above, of.samples);
+        let said = match of.ruling {
+            RequirementRuling::Fail => "",
+            _ => "not shown, ",
+        };
+        let asked = &of.requirement;
+        format!("{asked}: {said}{above} of {samples} wake-ups later")
+    });
+    let other = asked(run).into_iter().filter(|of| !of.met);
+    required.chain(other.map(|of| format!("{}: {}", of.name, of.detail)))
 }
 
 /// Whether a sample passed the threshold.

@@ -21,13 +21,15 @@ use punctual_model::{
     StudyRow,
 };
 use punctual_stats::requirement::DEFAULT_BURST_NS;
-use punctual_stats::runs::{Options, Question, compare_all};
+use punctual_stats::runs::{Options, Question, Scale, compare_all};
 use punctual_stats::{Moments, float, holm};
 
 pub use self::curves::{Across, against};
 pub use self::figures::derived;
 pub use self::precision::precision;
+pub use self::said::estimate_of;
 use crate::assessment::assess;
+use crate::claims::{CLASSES, at_most};
 use crate::comparison::{
     CompareError, ComparisonRequest, GroupInput, Metric, RunInput, compare, expanded, experiment,
 };
@@ -228,6 +230,7 @@ fn base_row(result: &ComparedFigure) -> StudyRow {
         runs: result.baseline.runs,
         estimate: result.baseline.estimate,
         interval: result.baseline.interval,
+        scale: Some(result.scale),
         ..StudyRow::default()
     }
 }
@@ -251,7 +254,6 @@ fn candidate_row(
         interval: result.candidate.interval,
         ratio: result.ratio,
         difference: result.difference,
-        scale: Some(result.scale),
         p: result.adjusted_p,
         verdict: Some(result.verdict),
         more_runs: result.more_runs,
@@ -373,7 +375,12 @@ fn estimate(group: &GroupInput, metric: &Metric) -> Result<Option<StudyRow>, Com
         figure: metric.to_string(),
         source,
     })?;
-    if let Some(side) = outcomes.first().map(|outcome| &outcome.baseline) {
+    if let Some(outcome) = outcomes.first() {
+        let side = &outcome.baseline;
+        row.scale = Some(match outcome.scale {
+            Scale::Linear => ComparisonScale::Linear,
+            Scale::Log => ComparisonScale::Log,
+        });
         row.estimate = side.estimate;
         row.interval = side.interval.map(|ends| Interval {
             low: ends.low,
@@ -494,7 +501,8 @@ pub fn findings(cells: &Cells, ids: &[String]) -> StudyAnswer {
 /// How long a run must be to show who stops a real-time thread: three whole periods of a second, and the rest of one.
 const NAMES_A_CAUSE: Nanos = Nanos::from_millis(3_900);
 
-/// Says which class the runs of each cell reach by each deadline: that of the worst run.
+/// Says which class the runs of each cell reach by each deadline: that of the worst run. The class 100 % is that none was
+/// missed, so how many may be is said with it.
 pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
     let burst = Nanos::new(DEFAULT_BURST_NS);
     let mut rows = Vec::new();
@@ -506,7 +514,7 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
         for verdict in assess(conditions.collect(), deadlines, burst, None).deadlines {
             let missed: u64 = verdict.misses.iter().map(|rate| rate.missed).sum();
             let wakeups: u64 = verdict.misses.iter().map(|rate| rate.wakeups).sum();
-            let at_most = verdict.misses.iter().filter_map(|rate| rate.share_at_most);
+            let shares = verdict.misses.iter().filter_map(|rate| rate.share_at_most);
             rows.push(StudyRow {
                 cell: group.name.clone(),
                 figure: format!("missed:{}", compact(verdict.deadline_ns)),
@@ -515,7 +523,7 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
                 runs: verdict.misses.len() as u64,
                 estimate: (wakeups > 0).then(|| share(missed, wakeups)),
                 class: verdict.class,
-                at_most: at_most.reduce(f64::max),
+                at_most: shares.reduce(f64::max),
                 ..StudyRow::default()
             });
         }
@@ -537,11 +545,19 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
         let cell = said::level(&group.name).replace('=', " ");
         classes.push(format!("{cell}: {}", of.join(", ")));
     }
+    let kept = rows.iter().filter(|row| row.estimate == Some(0.0));
+    let may_miss = kept.filter_map(|row| row.at_most).reduce(f64::max);
+    let may_miss = may_miss.map_or_else(String::new, |share| {
+        format!(
+            " Where none was missed, up to {} of wake-ups may miss.",
+            at_most(share)
+        )
+    });
     StudyAnswer {
         rows,
         conclusion: format!(
-            "{}. The class of each cell is that of its worst run, if no burst of misses lasts longer than {}; no \
-             measurement can certify a deadline as safe",
+            "{}. The class of each cell is that of its worst run, if no burst of misses lasts longer than {} ({CLASSES}).\
+             {may_miss} No measurement can certify a deadline as safe",
             classes.join("; "),
             span(burst)
         ),

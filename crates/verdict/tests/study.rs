@@ -9,10 +9,13 @@ mod common;
 use std::collections::BTreeMap;
 
 use punctual_model::{
-    ComparisonVerdict, Interval, LoadRecord, Nanos, PublishedClaim, StudyAnswer, StudyDirection,
+    ComparisonVerdict, Interval, LoadRecord, Misses, Nanos, PublishedClaim, StudyAnswer,
+    StudyDirection,
 };
 use punctual_verdict::comparison::{GroupInput, Metric, RunInput};
-use punctual_verdict::study::{Cells, Published, agreement, compared, derived, findings, table};
+use punctual_verdict::study::{
+    Cells, Published, agreement, classes, compared, derived, findings, table,
+};
 
 /// A cell whose runs have these means, each in a block of its own.
 fn cell(name: &str, means: &[f64]) -> GroupInput {
@@ -267,4 +270,56 @@ fn runs_too_short_to_name_a_cause_are_said_to_be() {
     assert!(!said(4, "stalls").contains(why));
     // Of another finding the length says nothing.
     assert!(!said(1, "throttled").contains(why));
+}
+
+#[test]
+fn estimates_of_several_runs_are_not_said_to_be_what_was_seen() {
+    let of = |means: &[f64]| {
+        let cells = Cells {
+            groups: vec![cell("a", means)],
+            levels: vec![String::new()],
+        };
+        let published = BTreeMap::new();
+        let answer = table(cells, &[Metric::Mean], &published, None).unwrap();
+        answer.conclusion
+    };
+    let said = of(&[400_000.0, 900_000.0]);
+    assert!(
+        said.starts_with("Mean 600.0 µs (each the geometric mean of a cell's runs)."),
+        "{said}"
+    );
+    let said = of(&[0.0, 900_000.0]);
+    assert!(
+        said.starts_with("Mean 450.0 µs (each the mean of a cell's runs)."),
+        "{said}"
+    );
+    let said = of(&[900_000.0]);
+    assert!(said.starts_with("Mean 900.0 µs. Not compared"), "{said}");
+}
+
+#[test]
+fn a_class_of_few_wake_ups_says_how_many_may_miss() {
+    let mut group = cell("a", &LOW[..1]);
+    let deadline = Nanos::from_millis(1);
+    for run in &mut group.runs {
+        run.record.total.misses = vec![Misses {
+            deadline_ns: deadline,
+            count: 0,
+            overruns: 0,
+            effective: None,
+        }];
+    }
+    let cells = Cells {
+        groups: vec![group],
+        levels: vec![String::new()],
+    };
+    let answer = classes(&cells, &[deadline]);
+    let share = punctual_verdict::claims::at_most(answer.rows[0].at_most.unwrap());
+    let said = answer.conclusion;
+    assert!(said.starts_with("a: 100 % at 1ms."), "{said}");
+    let may = format!("Where none was missed, up to {share} of wake-ups may miss.");
+    assert!(
+        said.contains(&may) && said.contains("100 %: none missed;"),
+        "{said}"
+    );
 }

@@ -13,6 +13,7 @@ use punctual_sys::proc::{self, Stat};
 use super::place::{Found, Place};
 use super::registry::{self, Knob, KnobKind, Part};
 use super::threads::{self, Thread};
+use crate::debugfs;
 
 const CPU: &str = "/sys/devices/system/cpu";
 
@@ -75,6 +76,8 @@ pub struct Survey {
     pub partition: Option<PartitionRoot>,
     /// Whether the surveyor was privileged.
     pub privileged: bool,
+    /// Why settings in debugfs cannot be seen, where that is so.
+    pub unseen_debugfs: Option<&'static str>,
 }
 
 /// One setting.
@@ -147,7 +150,18 @@ impl Survey {
             partition: partition_root(sys),
             online,
             privileged,
+            unseen_debugfs: debugfs::unseen(sys),
         }
+    }
+
+    /// Says why it is not known whether the machine has a knob of which no setting was found.
+    pub fn unseen(&self, knob: &Knob) -> Option<&'static str> {
+        let KnobKind::Files(places) = knob.kind else {
+            return None;
+        };
+        let mut paths = places.iter().map(|place| place.path);
+        let there = paths.any(|path| path.starts_with(debugfs::PLACE));
+        self.unseen_debugfs.filter(|_| there)
     }
 
     /// Lists the settings of a knob.

@@ -14,7 +14,7 @@ use punctual_sys::{SysRoot, msr};
 
 use super::config::{self, PLACES};
 use super::{CPU, Machine, Reading, Unread};
-use crate::doctor;
+use crate::{debugfs, doctor};
 
 /// Which CPUs matter.
 #[derive(Clone, Debug)]
@@ -405,14 +405,19 @@ impl Taker<'_> {
             self.files.get("/sys/kernel/security/lockdown"),
             Some(Ok(text)) if !text.contains("[none]")
         );
-        if !locked {
-            self.patterns(DEBUG_FILES);
-            return;
-        }
+        let why = match locked {
+            true => "lockdown closes debugfs",
+            false if debugfs::unseen(self.sys) == Some(debugfs::NOT_MOUNTED) => {
+                debugfs::NOT_MOUNTED
+            }
+            false => {
+                self.patterns(DEBUG_FILES);
+                return;
+            }
+        };
         for pattern in DEBUG_FILES {
             for path in self.expand(pattern) {
-                let left = Unread::LeftAlone("lockdown closes debugfs");
-                self.files.insert(path, Err(left));
+                self.files.insert(path, Err(Unread::LeftAlone(why)));
             }
         }
     }

@@ -98,10 +98,14 @@ impl Planner<'_> {
                     _ => "none has that name".to_owned(),
                 },
             ),
-            selector => (
-                selector.as_ref().map(|s| s.text.as_str()),
-                "this kernel or hardware does not have it".to_owned(),
-            ),
+            selector => {
+                let instance = selector.as_ref().map(|s| s.text.as_str());
+                if let Some(why) = self.survey.unseen(want.knob) {
+                    return self.skip(want.knob.name, instance, SkipReason::Unreadable, why);
+                }
+                let absent = "this kernel or hardware does not have it";
+                (instance, absent.to_owned())
+            }
         };
         self.skip(want.knob.name, instance, SkipReason::Absent, &detail);
     }

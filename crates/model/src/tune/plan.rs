@@ -136,7 +136,7 @@ pub struct Skipped {
 pub enum SkipReason {
     /// This kernel or hardware does not have it.
     Absent,
-    /// It is there, but cannot be read.
+    /// It cannot be read: it is there, or where it would be cannot be looked into.
     Unreadable,
     /// It is there, but not for writing.
     ReadOnly,

@@ -158,7 +158,7 @@ impl Site {
     fn list(&self, request: &Request) -> Result<Vec<RunListEntry>, Refused> {
         let asked = |name: &str| request.value(name).map(ToOwned::to_owned);
         let tag = match request.value("tag").map(|tag| tag.split_once('=')) {
-            Some(None) => return Err((400, "tag: use KEY=VALUE".to_owned())),
+            Some(None | Some(("", _))) => return Err((400, "tag: use KEY=VALUE".to_owned())),
             Some(Some((key, value))) => Some((key.to_owned(), value.to_owned())),
             None => None,
         };
@@ -308,11 +308,17 @@ fn known(request: &Request) -> Result<(), Refused> {
         _ => return Ok(()),
     };
     let mut asked = request.query.iter().map(|(name, _)| name.as_str());
-    match asked.find(|name| !names.contains(name)) {
-        Some(name) => Err((
+    if let Some(name) = asked.find(|name| !names.contains(name)) {
+        return Err((
             400,
             format!("{name}: not asked here, but {}", names.join(", ")),
-        )),
+        ));
+    }
+    // Of a filter that is given twice one would be dropped.
+    let several = ["a", "b", "metric"];
+    let mut single = names.iter().filter(|name| !several.contains(name));
+    match single.find(|name| request.values(name).count() > 1) {
+        Some(name) => Err((400, format!("{name}: given more than once"))),
         None => Ok(()),
     }
 }

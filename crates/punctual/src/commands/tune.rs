@@ -22,7 +22,7 @@ use punctual_report::text::Detail;
 use crate::cli::{TuneAction, TuneArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print, show, show_in};
+use crate::output::{self, print, remark, show, show_in};
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Keep, Place, Watch, Wish};
 
@@ -242,6 +242,14 @@ fn knobs(place: &Place, patterns: &[String], json: bool) -> Result<Exit, CliErro
                 .iter()
                 .any(|p| punctual_host::profile::names(p, name))
     };
+    let all = punctual_host::knob::KNOBS.iter().copied().flatten();
+    for knob in all.filter(|knob| !patterns.is_empty() && wanted(knob.name)) {
+        if survey.of(knob.name).next().is_none()
+            && let Some(why) = survey.unseen(knob)
+        {
+            remark(&format!("{}: {why}.", knob.name));
+        }
+    }
     let list = KnobList {
         format: KNOB_LIST_FORMAT.to_owned(),
         knobs: survey

@@ -233,6 +233,10 @@ fn no_path_leads_out_of_the_runs_and_nothing_is_written() {
     }
     for (target, expected) in [
         ("/api/runs?tag=x", 400),
+        ("/?tag==", 400),
+        ("/api/runs?limit=1&limit=2", 400),
+        ("/?tag=a=b&tag=c=d", 400),
+        ("/api/runs?limit=&limit=2", 200),
         ("/api/runs?valid=perhaps", 400),
         ("/api/runs?limit=-1", 400),
         ("/api/compare?a=x", 404),

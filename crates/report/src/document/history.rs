@@ -409,8 +409,10 @@ fn levels(line: &HistoryLine) -> Table {
         .collect();
     if !resemble.is_empty() {
         table.notes.push(format!(
-            "Neighbouring runs resemble each other; this correlation was allowed for: {}.{}",
+            "Neighbouring runs resemble each other; this correlation was allowed for: {}. It is an estimate from {}, \
+             rather too high than too low.{}",
             resemble.join(", "),
+            counted(line.runs.len() as u64, "run"),
             match line.series.iter().any(|series| series.correlation > 0.6) {
                 true =>
                     " Above 0.6, up to twice as many wrong changes were found as the method says.",

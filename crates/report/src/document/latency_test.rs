@@ -62,13 +62,15 @@ fn answer(test: &LatencyTest) -> (Tone, &'static str, String) {
     let all = counted(test.comparisons.len() as u64, "comparison");
     let (worse, better) = (count(BandVerdict::Worse), count(BandVerdict::Better));
     let same = count(BandVerdict::NoDifference);
+    let worst = format!("in {worse} of {all}, better in {better}, ");
     let (tone, word, found) = match (worse, better) {
+        _ if !test.is_judged() => {
+            let found = format!("worse {worst}");
+            (Tone::Doubtful, "Too few seeds to tell", found)
+        }
         (0, 0) => (Tone::Good, "Same", String::new()),
         (0, _) => (Tone::Good, "Better", format!("in {better} of {all}, ")),
-        _ => {
-            let found = format!("in {worse} of {all}, better in {better}, ");
-            (Tone::Bad, "WORSE", found)
-        }
+        _ => (Tone::Bad, "WORSE", worst),
     };
     let sentence = format!("{found}no difference in {same}, compared with {baseline}.");
     (tone, word, sentence)
@@ -168,4 +170,48 @@ fn bands(test: &LatencyTest) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_model::{BandComparison, Nanos};
+
+    #[test]
+    fn with_too_few_seeds_the_answer_is_no_verdict() {
+        let of = |seeds, chance| {
+            let comparison = BandComparison {
+                kernel: "new".to_owned(),
+                model: "full".to_owned(),
+                load: "fork".to_owned(),
+                figure: "mean_ns".to_owned(),
+                baseline: "old".to_owned(),
+                baseline_model: "full".to_owned(),
+                verdict: BandVerdict::Worse,
+            };
+            let test = LatencyTest {
+                format: String::new(),
+                time: String::new(),
+                instruction_ns: Nanos::new(8),
+                program: String::new(),
+                qemu: String::new(),
+                agent: None,
+                seeds,
+                samples: 100,
+                interval_ns: Nanos::from_millis(1),
+                tolerance: 0.0,
+                chance,
+                valid: true,
+                cells: Vec::new(),
+                comparisons: vec![comparison],
+            };
+            let (_, word, sentence) = answer(&test);
+            format!("{word}: {sentence}")
+        };
+        assert_eq!(
+            of(2, 1.0 / 3.0),
+            "Too few seeds to tell: worse in 1 of 1 comparison, better in 0, no difference in 0, compared with old full."
+        );
+        assert!(of(4, 1.0 / 35.0).starts_with("WORSE: in 1 of 1 comparison"));
+    }
 }

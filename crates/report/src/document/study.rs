@@ -5,6 +5,8 @@
 
 mod pictures;
 
+use std::fmt::Write as _;
+
 use punctual_model::{
     ComparisonVerdict, GuestTime, HostFacts, Nanos, RtStep, StudyAnswer, StudyFacts, StudyFinding,
     StudyJoint, StudyKernel, StudyPaperRow, StudyPart, StudyPlace, StudyResult, StudyRow,
@@ -55,8 +57,8 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, result: &StudyResult) 
 
 /// What all answers of a study say, in numbers: each is in its section.
 fn together(result: &StudyResult) -> Answer {
-    let skipped = result.answers.iter().filter(|a| a.skipped.is_some());
-    let skipped = skipped.count();
+    let answers = result.answers.iter();
+    let answered = answers.filter(|answer| is_answered(answer)).count();
     let rows = || result.answers.iter().flat_map(|answer| &answer.rows);
     let with = |verdict| rows().filter(|row| row.verdict == Some(verdict)).count();
     let decided = [
@@ -103,12 +105,26 @@ fn together(result: &StudyResult) -> Answer {
         word: result.study.name.clone(),
         sentence: format!(
             "{} of {} answered. {compared}",
-            result.answers.len() - skipped,
+            answered,
             counted(result.answers.len() as u64, "question"),
         ),
         figures: Vec::new(),
         validity,
     }
+}
+
+/// Whether a question has an answer. Comparisons that cannot be decided are none.
+fn is_answered(answer: &StudyAnswer) -> bool {
+    let decided = |row: &StudyRow| {
+        row.withheld.is_none() && row.verdict != Some(ComparisonVerdict::TooFewRuns)
+    };
+    let mut compared = answer
+        .rows
+        .iter()
+        .filter(|row| row.verdict.is_some())
+        .peekable();
+    let open = compared.peek().is_some() && !compared.any(decided);
+    answer.skipped.is_none() && (!open || answer.joint.iter().any(|joint| joint.differ))
 }
 
 /// What was asked, by whom, and what they found.
@@ -209,29 +225,18 @@ fn untold(result: &StudyResult) -> Option<Block> {
         )
     }));
     for answer in &result.answers {
+        let compared = answer.rows.iter().filter(|row| row.verdict.is_some());
         let few = |row: &&StudyRow| row.verdict == Some(ComparisonVerdict::TooFewRuns);
-        let count = answer.rows.iter().filter(few).count();
-        if count > 0 {
-            let most = answer
-                .rows
-                .iter()
-                .filter(few)
-                .filter_map(|row| row.more_runs)
-                .max();
-            let more = most.map_or_else(String::new, |most| match most {
-                ..=MANY => format!(" Up to {} would decide.", counted(most, "more block")),
-                _ => format!(" More than {MANY} more blocks would be needed at this noise."),
-            });
-            let of = answer
-                .rows
-                .iter()
-                .filter(|row| row.verdict.is_some())
-                .count();
+        let open: Vec<&StudyRow> = compared.clone().filter(few).collect();
+        if !open.is_empty() {
             items.push((
                 "too few runs".to_owned(),
                 format!(
-                    "{} Open in {count} of {of} comparisons.{more}",
-                    answer.question
+                    "{} Open in {} of {}.{}",
+                    answer.question,
+                    open.len(),
+                    counted(compared.count() as u64, "comparison"),
+                    more_runs(&open, &result.scale)
                 ),
             ));
         }
@@ -251,6 +256,39 @@ fn untold(result: &StudyResult) -> Option<Block> {
             vec![Block::items(items)],
         )
     })
+}
+
+/// Says how many more runs would decide, and of how many comparisons that is not known or is too much to ask.
+fn more_runs(open: &[&StudyRow], scale: &str) -> String {
+    let (one, each) = match scale {
+        "recorded" => ("more run", " of each kernel"),
+        _ => ("more block", ""),
+    };
+    let needed = open.iter().filter_map(|row| row.more_runs);
+    let (within, beyond): (Vec<u64>, Vec<u64>) = needed.partition(|more| *more <= MANY);
+    let mut said = String::new();
+    if let Some(most) = within.iter().max() {
+        let of = match within.len() == open.len() {
+            true => String::new(),
+            false => format!(" {} of them", within.len()),
+        };
+        _ = write!(
+            said,
+            " Up to {}{each} would decide{of}.",
+            counted(*most, one)
+        );
+    }
+    if !beyond.is_empty() {
+        let of = match beyond.len() == open.len() {
+            true => String::new(),
+            false => format!(" for {} of them", beyond.len()),
+        };
+        _ = write!(
+            said,
+            " More than {MANY} {one}s{each} would be needed{of} at this noise."
+        );
+    }
+    said
 }
 
 /// Says that a part is over and has fewer valid runs than were planned, and why.
@@ -483,6 +521,45 @@ fn all_alike(joint: &StudyJoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn row(verdict: ComparisonVerdict, more_runs: Option<u64>) -> StudyRow {
+        StudyRow {
+            verdict: Some(verdict),
+            more_runs,
+            ..StudyRow::default()
+        }
+    }
+
+    #[test]
+    fn a_question_whose_comparisons_are_all_open_has_no_answer() {
+        let of = |rows: &[StudyRow]| StudyAnswer {
+            rows: rows.to_vec(),
+            ..StudyAnswer::default()
+        };
+        let open = row(ComparisonVerdict::TooFewRuns, Some(3));
+        let decided = row(ComparisonVerdict::Worse, None);
+        let base = StudyRow::default();
+        assert!(!is_answered(&of(&[base.clone(), open.clone()])));
+        assert!(is_answered(&of(&[base.clone(), open, decided])));
+        assert!(is_answered(&of(&[base])));
+    }
+
+    #[test]
+    fn one_noisy_figure_does_not_make_the_others_hopeless() {
+        let few = ComparisonVerdict::TooFewRuns;
+        let rows = [row(few, Some(3)), row(few, Some(4_595)), row(few, None)];
+        let all: Vec<&StudyRow> = rows.iter().collect();
+        assert_eq!(
+            more_runs(&all, "recorded"),
+            " Up to 3 more runs of each kernel would decide 1 of them. More than 1000 more runs of each kernel would be needed \
+             for 1 of them at this noise."
+        );
+        assert_eq!(
+            more_runs(&all[..1], "default"),
+            " Up to 3 more blocks would decide."
+        );
+        assert_eq!(more_runs(&all[2..], "default"), "");
+    }
 
     #[test]
     fn a_part_without_valid_runs_says_why() {

@@ -8,14 +8,16 @@ use punctual_model::{
     figure_heading,
 };
 use punctual_verdict::claims::{at_most, class};
+use punctual_verdict::study::estimate_of;
 use punctual_verdict::words::{self, obstacle};
 
+use super::named::counted;
 use super::parts::{Column, Table};
 use super::verdicts::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, p_value};
 use crate::number::{Missing, difference, digits, range, tiny, unit};
 
 /// What the marks in a table of a comparison mean.
-pub(super) const MARKS: &str = "(+n) after a verdict: n more blocks would decide. A number with its sign in place of a ratio: a difference.";
+pub(super) const MARKS: &str = "(+n) after a verdict: n more blocks, or recorded runs of each kernel, would decide. A number with its sign in place of a ratio: a difference.";
 
 /// A published table, as printed.
 pub(super) fn published(published: &PublishedTable) -> Table {
@@ -118,9 +120,10 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
         columns.extend(["Published", "??std error"]);
     }
     columns.extend(ratios.then_some("ratio"));
-    let runs = match several {
-        true => String::new(),
-        false => format!(", {} runs a cell", first.runs),
+    let runs = match (several, means(rows)) {
+        (true, estimates) => estimates.unwrap_or_default(),
+        (false, Some(estimates)) => format!("{estimates} of {} runs a cell", first.runs),
+        (false, None) => format!(", {} a cell", counted(first.runs, "run")),
     };
     let of_work = rows.iter().find_map(|row| row.published_unit.clone());
     let of_work = of_work.map(|unit| format!("; published in {unit}"));
@@ -130,6 +133,11 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
         of_work.unwrap_or_default()
     );
     Some(filled(&title, &columns, lines, &missing).without_empty_columns())
+}
+
+/// Says what estimates of several runs are: of a maximum it is not the largest that was seen.
+fn means(rows: &[&StudyRow]) -> Option<String> {
+    Some(format!(", {}s", estimate_of(rows.iter().copied())?))
 }
 
 /// The standard error, and the deviation as a share of the mean: the columns of published tables.
@@ -216,7 +224,12 @@ fn estimates(rows: &[&StudyRow]) -> Option<Table> {
     let (shown, _) = unit(&first.unit);
     let of_work = rows.iter().find_map(|row| row.published_unit.clone());
     let of_work = of_work.map(|unit| format!("; published in {unit}"));
-    let title = figure_heading(&first.figure, shown) + &of_work.unwrap_or_default();
+    let title = format!(
+        "{}{}{}",
+        figure_heading(&first.figure, shown),
+        means(rows).unwrap_or_default(),
+        of_work.unwrap_or_default()
+    );
     Some(filled(&title, &columns, lines, &missing))
 }
 

@@ -116,7 +116,7 @@ impl Document {
             (name, [now.unwrap_or_else(|| "-".to_owned()), written(knob)])
         });
         let block = match list.knobs.is_empty() {
-            true => Block::Text("No such setting on this machine".to_owned()),
+            true => Block::Text("No such setting is seen on this machine".to_owned()),
             false => Block::Table(table(&["<Value", "<Writable"], settings)),
         };
         Self::of("Settings", vec![block])

@@ -426,18 +426,23 @@ fn of_cell(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
         .comparisons
         .iter()
         .filter(|of| of.kernel == cell.kernel && of.model == cell.model && of.load == cell.load);
+    let few = ", but too few seeds to tell";
     let mut cases: Vec<Case> = of_cell
         .map(|of| Case {
             suite: suite.clone(),
             name: format!("{} {}", cell.load, of.figure),
             outcome: match of.verdict {
-                BandVerdict::Worse => Outcome::Failed,
                 BandVerdict::Invalid => Outcome::Error,
+                _ if !test.is_judged() => Outcome::Error,
+                BandVerdict::Worse => Outcome::Failed,
                 BandVerdict::Better | BandVerdict::NoDifference => Outcome::Passed,
             },
             detail: format!(
-                "{} than {} {} in virtual time (instruction counts)",
-                of.verdict, of.baseline, of.baseline_model
+                "{} than {} {} in virtual time (instruction counts){}",
+                of.verdict,
+                of.baseline,
+                of.baseline_model,
+                if test.is_judged() { "" } else { few }
             )
             .replace("no difference than", "no difference to")
             .replace("invalid than", "no claim against"),

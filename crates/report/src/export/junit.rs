@@ -178,6 +178,18 @@ mod tests {
     }
 
     #[test]
+    fn with_too_few_seeds_no_comparison_passes_or_fails() {
+        let few = LatencyTest {
+            seeds: 2,
+            chance: 1.0 / 3.0,
+            ..test(BandVerdict::Worse)
+        };
+        let text = written(&few);
+        assert!(text.contains("failures=\"0\" errors=\"2\""), "{text}");
+        assert!(text.contains("too few seeds to tell"), "{text}");
+    }
+
+    #[test]
     fn without_a_baseline_a_cell_is_one_case() {
         let mut alone = test(BandVerdict::Better);
         alone.comparisons.clear();

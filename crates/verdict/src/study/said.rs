@@ -75,6 +75,15 @@ pub(super) fn conclusion(rows: &[StudyRow], base: &str) -> String {
     said
 }
 
+/// What the estimates of several runs are, which is not the range of what was seen. `None` where each is of one run.
+pub fn estimate_of<'a>(rows: impl IntoIterator<Item = &'a StudyRow>) -> Option<&'static str> {
+    let mut several = rows.into_iter().filter(|row| row.runs > 1).peekable();
+    several.peek()?;
+    // Older results do not say so: all values are above 0 nearly always.
+    let geometric = several.all(|row| row.scale != Some(ComparisonScale::Linear));
+    Some(if geometric { "geometric mean" } else { "mean" })
+}
+
 /// Says how far the values of each figure go over the cells.
 pub(super) fn ranges(rows: &[StudyRow]) -> String {
     let mut figures: Vec<&str> = Vec::new();
@@ -104,8 +113,11 @@ pub(super) fn ranges(rows: &[StudyRow]) -> String {
             .then(|| format!("{words} {value} {shown}").trim_end().to_owned())
     };
     let ranges: Vec<String> = figures.iter().filter_map(range).collect();
+    let each = estimate_of(rows).map_or_else(String::new, |estimate| {
+        format!(" (each the {estimate} of a cell's runs)")
+    });
     format!(
-        "{}. Not compared: the published figures are from other machines.",
+        "{}{each}. Not compared: the published figures are from other machines.",
         capital(&listed(&ranges))
     )
 }

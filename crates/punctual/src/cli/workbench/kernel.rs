@@ -193,7 +193,7 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "PERCENT")]
     pub tolerance: Option<Percent>,
 
-    /// Exit 3 if a figure has this verdict, 6 if one cannot be judged (an invalid cell, fewer than 4 seeds)
+    /// Exit 3 if a figure has this verdict, 6 if one cannot be judged (an invalid cell; with fewer than 4 seeds always)
     #[arg(long, value_name = "VERDICT", value_enum)]
     pub fail_on: Option<LatencyFailOn>,
 

@@ -15,6 +15,7 @@ use punctual_report::document::{Document, Material};
 use punctual_store::archive::unpack;
 use punctual_store::{Adopted, Store, StoredRun};
 use punctual_sys::dir::Dir;
+use punctual_verdict::gate;
 use punctual_verdict::words::{clean, plural};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -175,6 +176,10 @@ impl<'a> Hosts<'a> {
                         let checks = taken.invalid.into_iter().collect::<Vec<_>>().join(", ");
                         host.detail = Some(short(&format!("invalid run, checks failed: {checks}")));
                     }
+                    if host.state == FleetState::Verdict && !taken.unmet.is_empty() {
+                        host.detail
+                            .get_or_insert_with(|| short(&taken.unmet.join("; ")));
+                    }
                 }
                 Err(why) => not_taken(host, &format!("its runs: {why}")),
             }
@@ -297,6 +302,8 @@ struct Taken {
     ids: Vec<String>,
     /// Checks that did not pass.
     invalid: BTreeSet<String>,
+    /// What was required and is not shown, or was missed.
+    unmet: Vec<String>,
 }
 
 /// Unpacks an archive of runs and takes them into the store, each with the name of its host.
@@ -314,6 +321,7 @@ fn runs(store: &Store, fetched: &Path, path: &Path, host: &str) -> Result<Taken,
         }
         let failed = run.record().checks.iter().filter(|check| !check.passed());
         taken.invalid.extend(failed.map(|check| check.id.clone()));
+        taken.unmet.extend(gate::unmet(run.record()));
     }
     // It has done its work, and a thousand hosts send as many.
     drop(std::fs::remove_file(
