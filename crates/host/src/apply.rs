@@ -232,8 +232,22 @@ fn gone_or_hung(err: AccessError) -> StepOutcome {
     }
 }
 
+/// A setting that was applied and now reads differently.
+#[derive(Debug)]
+pub(crate) struct Deviation {
+    pub(crate) target: Target,
+    /// What it reads.
+    pub(crate) value: String,
+    /// The same in words.
+    pub(crate) said: String,
+}
+
 /// Lists the settings that were applied and now read differently.
-pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet) -> Vec<String> {
+pub(crate) fn deviations(
+    journal: &Journal,
+    access: &dyn Access,
+    online: &CpuSet,
+) -> Vec<Deviation> {
     let applied = journal
         .entries()
         .iter()
@@ -252,7 +266,11 @@ pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet
         let same = |value: &str| agree(&entry.target, entry.codec, &now, value, online);
         let same = same(&given) || journal.is_reverting() && same(&entry.old);
         let name = entry.full_name();
-        (!same).then(|| format!("{name} reads {now} now, not {given}: another program set it"))
+        (!same).then(|| Deviation {
+            target: entry.target.clone(),
+            said: format!("{name} reads {now} now, not {given}: another program set it"),
+            value: now,
+        })
     });
     differing.collect()
 }

@@ -48,9 +48,10 @@ pub fn plan(
         .map(|argument| {
             let word = word(argument, &cpus_rt, &cpus_housekeeping);
             let now = state(&word, given.as_deref());
-            let implied = (now == ArgumentState::Missing)
-                .then(|| arguments::implied(&word, &machine))
-                .flatten();
+            let implied = given
+                .as_deref()
+                .filter(|_| now == ArgumentState::Missing)
+                .and_then(|given| arguments::implied(&word, &machine, given));
             WantedArgument {
                 about: arguments::about(&argument.name).to_owned(),
                 unheeded: match implied {

@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use punctual_model::{
-    CpuSet, KeptSession, Nanos, Plan, PlanStep, StepReport, TUNING_FORMAT, Target, TuningAction,
-    TuningReport, Undone,
+    CpuSet, KeptSession, Nanos, Plan, PlanStep, StepOutcome, StepReport, TUNING_FORMAT, Target,
+    TuningAction, TuningReport, Undone,
 };
 use punctual_sys::SysRoot;
 
-use crate::apply::{self, Applied, Hand, OnFailure, Reverted};
+use crate::apply::{self, Applied, Deviation, Hand, OnFailure, Reverted};
 use crate::journal::{
     Found, Header, JOURNAL_FORMAT, Journal, JournalError, Record, SessionKeeper, discard_empty,
 };
@@ -295,11 +295,23 @@ impl Tuner {
         Ok(Some(report))
     }
 
-    /// Lists the settings of a session that do not read as it left them: someone else set them.
-    pub fn deviations(&self, journal: &Journal) -> Vec<String> {
+    /// Puts into the report of a session which settings do not read as it left them: someone else set them.
+    pub fn compare(&self, journal: &Journal, report: &mut TuningReport) {
         let access = self.access();
         let online = online(&self.sys);
-        apply::deviations(journal, &access, &online)
+        for Deviation {
+            target,
+            value,
+            said,
+        } in apply::deviations(journal, &access, &online)
+        {
+            report.complete = false;
+            report.remarks.push(said);
+            let is = |step: &&mut StepReport| step.new.is_some() && step.target == target;
+            if let Some(step) = report.steps.iter_mut().rfind(is) {
+                step.outcome = Some(StepOutcome::ChangedMeanwhile { value });
+            }
+        }
     }
 
     /// Lists what the last session could not put back, if it was of this boot.

@@ -70,7 +70,7 @@ pub(crate) struct Budgets {
     /// kernel without such limits.
     pub(crate) groups: Vec<(String, Budget)>,
     /// What the fair server leaves, on a kernel where it has taken the place of throttling by the system's budget.
-    pub(crate) server: Option<Budget>,
+    pub(crate) server: FairServer,
     /// Whether this process has a group with a budget of its own, perhaps, which cannot be seen.
     pub(crate) hidden: bool,
 }
@@ -118,7 +118,7 @@ impl Budgets {
 
     /// Returns the limit that is met first. None where the system's cannot be read.
     pub(crate) fn tightest(&self) -> Option<Budget> {
-        match self.server {
+        match self.server.limit() {
             Some(server) if self.groups.is_empty() => Some(server),
             _ => self.throttling(),
         }
@@ -162,9 +162,13 @@ impl Budgets {
         if self.groups.is_empty() {
             text += ", no cgroup has a limit";
         }
-        if let Some(server) = self.server {
+        if let Some(server) = self.server.limit() {
+            let what = match self.server {
+                FairServer::Known(_) => "has",
+                _ => "has by default",
+            };
             let (rest, period) = (server.rest(), server.period());
-            let server = format!(", the fair server takes at most {rest} of each {period}");
+            let server = format!(", the fair server {what} {rest} of each {period}");
             text += &server;
         }
         text
@@ -223,7 +227,7 @@ mod tests {
         let with = |system| Budgets {
             system: Some(budget(system)),
             groups: vec![("/sys/fs/cgroup/cpu".to_owned(), budget(950_000))],
-            server: None,
+            server: FairServer::Absent,
             hidden: false,
         };
         assert!(!with(-1).leave_something());
@@ -274,6 +278,11 @@ mod tests {
         let budgets = Budgets::read(&sys);
         // Its default, where it cannot be read.
         assert_eq!(budgets.tightest().unwrap().rest(), Nanos::from_millis(50));
+        let said = budgets.describe();
+        assert!(
+            said.ends_with(", the fair server has by default 50 ms of each 1 s"),
+            "{said}"
+        );
         assert!(budgets.throttling().unwrap().is_open());
         assert!(!budgets.leave_something());
         let off = [
@@ -294,7 +303,7 @@ mod tests {
         assert!(budgets.tightest().unwrap().is_open());
         assert!(!budgets.leave_something());
         assert!(
-            budgets.describe().contains("fair server takes at most 0 "),
+            budgets.describe().contains("fair server has 0 "),
             "{}",
             budgets.describe()
         );

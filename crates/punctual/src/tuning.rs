@@ -494,7 +494,8 @@ pub(crate) fn status_of(sys: &SysRoot, journal: &Journal) -> TuningReport {
         report.complete = false;
         for held in std::mem::take(&mut report.held) {
             report.remarks.push(format!(
-                "{} is NOT held: process {}, which held it, has ended",
+                "{} is NOT held: process {}, which held it, has ended; to hold it again, `punctual tune revert` and apply \
+                 again",
                 held.knob, holder.pid
             ));
         }

@@ -53,6 +53,27 @@ pub fn start_asked_to_end(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
+/// Starts a program that outlives us. Of our descriptors it has standard input, output and error alone: others that we have from
+/// our caller, such as the pipe or the lock that a shell gave us, would stay open for as long as it runs.
+///
+/// Before Linux 5.11 it keeps them.
+///
+/// # Errors
+///
+/// Fails as `execve(2)` does.
+pub fn start_to_stay(command: &mut Command) -> io::Result<Child> {
+    let prepare = || {
+        let flags = libc::CLOSE_RANGE_CLOEXEC.cast_signed();
+        // SAFETY: plain numbers. Nothing is closed before execve(2), so what the library reports its failure by is still open.
+        // A kernel that cannot do this says so, and changes nothing.
+        unsafe { libc::close_range(3, libc::c_uint::MAX, flags) };
+        Ok(())
+    };
+    // SAFETY: as in `TiedChild::start`: one system call on plain values.
+    unsafe { command.pre_exec(prepare) };
+    command.spawn()
+}
+
 /// A program that is the first of a process group. Dropping it kills the whole group.
 #[derive(Debug)]
 struct Leader {

@@ -507,6 +507,23 @@ fn what_the_kernel_does_anyway_is_not_given() {
 }
 
 #[test]
+fn without_watchdogs_there_is_no_soft_lockup_detection_to_switch_off() {
+    let now = |line| {
+        let mut files = GRUB.to_vec();
+        files.push(("/proc/cmdline", line));
+        let made = Bench::new(&files).plan();
+        let found = made.arguments.iter().find(|a| a.word == "nosoftlockup");
+        found.unwrap().now.clone()
+    };
+    let implied = |now| matches!(now, ArgumentState::Implied { .. });
+    assert!(implied(now("quiet nowatchdog")));
+    // The clock source's watchdog is another one, and what follows `--` is not for the kernel.
+    for line in ["quiet tsc=nowatchdog", "quiet -- nowatchdog", "quiet"] {
+        assert_eq!(now(line), ArgumentState::Missing, "{line}");
+    }
+}
+
+#[test]
 fn an_old_kernel_takes_isolcpus_without_flags_alone() {
     for (release, part) in [
         ("4.0.0-generic", Some("before 5.6")),

@@ -155,8 +155,11 @@ pub(crate) fn unheeded(word: &str, machine: &Machine) -> Option<String> {
     Some(format!("this kernel is built without CONFIG_{option}"))
 }
 
-/// Says why the kernel of `machine` does without an argument what the argument asks for.
-pub(crate) fn implied(word: &str, machine: &Machine) -> Option<&'static str> {
+/// Says why the kernel of `machine`, started with the arguments `given`, does without an argument what the argument asks for.
+pub(crate) fn implied(word: &str, machine: &Machine, given: &[&str]) -> Option<&'static str> {
+    if word == "nosoftlockup" && given.contains(&"nowatchdog") {
+        return Some("`nowatchdog` includes it");
+    }
     let config = machine.config()?;
     let fixed = !config.has("PREEMPT_DYNAMIC");
     match word {

@@ -15,9 +15,10 @@ const FAIR_DEFAULT: Budget = Budget {
 };
 
 /// The fair server of this kernel.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum FairServer {
     /// The kernel is older than it.
+    #[default]
     Absent,
     /// What it leaves to others, as read for the CPU.
     Known(Budget),
@@ -34,6 +35,15 @@ impl FairServer {
             Self::Absent => None,
             Self::Known(budget) => (!budget.is_open()).then_some(budget),
             Self::Assumed | Self::Unknown => Some(FAIR_DEFAULT),
+        }
+    }
+
+    /// Returns what it leaves to real-time threads, also where that is all of the time, and none where nothing is known of it.
+    pub(super) const fn limit(self) -> Option<Budget> {
+        match self {
+            Self::Absent | Self::Unknown => None,
+            Self::Known(budget) => Some(budget),
+            Self::Assumed => Some(FAIR_DEFAULT),
         }
     }
 }
@@ -59,19 +69,17 @@ pub(crate) fn fair_server(sys: &SysRoot, cpu: Option<CpuId>) -> FairServer {
 }
 
 /// Reads what the fair servers of all CPUs leave to real-time threads, the least, where the kernel has such servers and they are what
-/// limits those threads. None on an older kernel, and where its release is not known.
-pub(super) fn least(sys: &SysRoot) -> Option<Budget> {
+/// limits those threads.
+pub(super) fn least(sys: &SysRoot) -> FairServer {
     let cpus = sys.names("/sys/devices/system/cpu").unwrap_or_default();
     let numbered = |name: &String| name.strip_prefix("cpu")?.parse::<CpuId>().ok();
     let known = cpus.iter().filter_map(numbered);
     let known = known.filter_map(|cpu| debugfs(sys, cpu));
     match fair_server(sys, None) {
-        FairServer::Assumed => Some(
-            known
-                .min_by(|a, b| a.share().total_cmp(&b.share()))
-                .unwrap_or(FAIR_DEFAULT),
-        ),
-        FairServer::Absent | FairServer::Known(_) | FairServer::Unknown => None,
+        FairServer::Assumed => known
+            .min_by(|a, b| a.share().total_cmp(&b.share()))
+            .map_or(FairServer::Assumed, FairServer::Known),
+        other => other,
     }
 }
 

@@ -171,7 +171,7 @@ fn throttled(e: &Evidence<'_>, pattern: Pattern, why: &str) -> Finding {
 fn served(e: &Evidence<'_>, pattern: Pattern) -> Finding {
     let server = match e.fair_server {
         FairServer::Known(_) => "as read from debugfs",
-        _ => "its default; this kernel does not allow reading it",
+        _ => "its default; it cannot be read here",
     };
     let open = match e.budgets.throttling() {
         Some(budget) if budget.is_open() => "real-time throttling is off",
@@ -181,8 +181,8 @@ fn served(e: &Evidence<'_>, pattern: Pattern) -> Finding {
     Finding::inferred(
         FAIR_SERVER,
         format!(
-            "{}: this matches the fair server, which runs ordinary threads for {} of each {} ({server}); {}; {open} \
-             ({})",
+            "{}: this matches the fair server, which runs ordinary threads for {} of each {} and ends at a clock \
+             tick ({server}); {}; {open} ({})",
             pattern.describe(e),
             pattern.budget.rest(),
             pattern.budget.period(),

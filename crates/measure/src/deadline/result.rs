@@ -270,10 +270,11 @@ fn drift(thread: u32, done: &Done, ran: Nanos, response: &Series) -> Option<Find
     Some(Finding::observed(
         "speed-drift",
         format!(
-            "thread {thread}: the median iteration of the run took {}, {:+.1} % of the {} that it was calibrated \
+            "thread {thread}: the median iteration of the run took {}, {:.1} % {} than the {} that it was calibrated \
              with; {used} each was CPU time (mean): {why}",
             Nanos::new(median),
-            100.0 * off / was.max(1.0),
+            100.0 * off.abs() / was.max(1.0),
+            if off < 0.0 { "less" } else { "more" },
             calibrated.undisturbed
         ),
     ))

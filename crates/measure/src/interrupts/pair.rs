@@ -136,7 +136,9 @@ pub(super) struct Pairing {
     /// Entries of each interrupt.
     pub(super) entries: BTreeMap<Key, u64>,
     pub(super) unpaired: BTreeMap<Unpaired, u64>,
-    /// Threads whose running was seen by the end of a system call.
+    /// Woken threads that were seen to run.
+    pub(super) ran: u64,
+    /// Of those, whose running was seen by the end of a system call.
     pub(super) inferred: u64,
 }
 
@@ -151,6 +153,7 @@ impl Pairing {
             spans: Vec::new(),
             entries: BTreeMap::new(),
             unpaired: BTreeMap::new(),
+            ran: 0,
             inferred: 0,
         }
     }
@@ -347,6 +350,7 @@ impl Pairing {
 
     fn runs(&mut self, tid: Tid, time: u64) {
         if let Some(woken) = self.woken.remove(&tid) {
+            self.ran += 1;
             self.waking(&woken.origins, time, Part::Thread);
         }
     }

@@ -9,7 +9,7 @@ use punctual_model::{Better, Check, CpuSet, Figure, Gathered as _, Ordered as _,
 use punctual_stats::{Accumulator, Keep};
 
 use super::choice::{Choice, Vector};
-use super::pair::{Key, Pairing, Part, Span};
+use super::pair::{Key, Pairing, Part, Span, Unpaired};
 use crate::figures;
 use crate::frame::Found;
 use crate::noise::counters::{Deltas, Table, by_source};
@@ -22,6 +22,10 @@ const MOST_SERIES: usize = 256;
 
 /// Sources that a check names.
 const NAMED: usize = 6;
+
+/// One in so many woken threads may not be seen to run. With more, the times of the others mislead: it is not any threads that are
+/// missed, but those whose CPU was idle.
+const MOST_LOST: u64 = 10;
 
 /// What else is known of a run.
 #[derive(Debug)]
@@ -259,6 +263,7 @@ impl Tally {
                 lost.says(evidence.records),
             ),
             self.counted(evidence),
+            self.woken(),
         ];
         if self.beyond > 0 {
             checks.push(Check::of(
@@ -271,6 +276,12 @@ impl Tally {
             ));
         }
         checks
+    }
+
+    fn woken(&self) -> Check {
+        let lost = self.pairing.unpaired.get(&Unpaired::NoRun);
+        let lost = lost.copied().unwrap_or_default();
+        all_ran(lost, self.pairing.ran, self.cpus.len() as u64)
     }
 
     /// Compares what was traced with what the kernel counted: no less than while all was recorded, no more than while anything was.
@@ -315,6 +326,18 @@ impl Tally {
         }
         judge(compared, self.cpus.len() as u64)
     }
+}
+
+/// Judges how many of the woken threads were not seen to run. On each CPU one may be about to when the run ends.
+fn all_ran(lost: u64, ran: u64, cpus: u64) -> Check {
+    let woken = lost + ran;
+    let passes = lost <= (woken / MOST_LOST).max(cpus);
+    let says = format!("{lost} of {woken} woken threads were not seen to run");
+    let says = match passes {
+        true => says,
+        false => format!("{says}: the times of the kind `thread` are of the others alone"),
+    };
+    Check::of("woken-threads", passes, says)
 }
 
 /// Judges counts: name, traced, counted at least, counted at most. An interrupt that is handled on each CPU while a count is
@@ -445,6 +468,18 @@ mod tests {
             let expected = format!("36 virtio1-req.0: {traced} traced, 98 to 102 counted");
             assert!(check.detail.contains(&expected), "{}", check.detail);
         }
+    }
+
+    #[test]
+    fn many_woken_threads_that_were_not_seen_to_run_make_a_run_invalid() {
+        for (lost, ran) in [(0, 0), (2, 0), (8, 41_135), (1, 9)] {
+            assert!(all_ran(lost, ran, 2).passed(), "{lost} {ran}");
+        }
+        assert!(!all_ran(3, 0, 2).passed());
+        let check = all_ran(14_598, 26_545, 2);
+        assert!(!check.passed());
+        let expected = "14598 of 41143 woken threads were not seen to run: ";
+        assert!(check.detail.starts_with(expected), "{}", check.detail);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 //! From what the threads saw and the kernel counted to figures, findings and checks.
 
-use punctual_model::{Better, Check, Figure, Finding, Nanos, Ordered as _, Sample, Series};
+use punctual_model::{
+    Better, Check, CpuId, Figure, Finding, Nanos, Ordered as _, Sample, Series, figure_words,
+};
 use punctual_sys::SysRoot;
 
 use super::counters::{Deltas, all_of, by_source};
@@ -48,10 +50,12 @@ pub(crate) fn found(
         report.narrow_to(done.usage);
         let watched = scale.nanos(done.watched.ticks);
         spot.bins.finish(watched);
-        found.figures.extend(figures(spot, &done, watched, counted));
+        let figures = figures(spot, &done, watched, counted);
         found
             .findings
             .push(sources(spot, noise, &done, watched, counted));
+        found.findings.extend(without_interval(spot.cpu, &figures));
+        found.figures.extend(figures);
         largest.extend(&spot.largest);
         rates.extend(
             done.around[0]
@@ -205,6 +209,14 @@ fn told(mut largest: Vec<Sample>) -> Vec<Figure> {
         .collect()
 }
 
+/// Says how many of them there are: `1 gap`, `2 gaps`.
+fn several(n: u64, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
 /// Says what was counted on a CPU in addition to its gaps.
 fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Deltas) -> Finding {
     let cpu = spot.cpu;
@@ -217,16 +229,16 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
         .map(|(_, count)| **count)
         .sum();
     let named = interrupts.iter().take(NAMED);
-    beside.extend(named.map(|(source, count)| format!("{count} interrupts {source}")));
+    beside.extend(named.map(|(source, n)| format!("{} {source}", several(**n, "interrupt"))));
     if rest > 0 {
-        beside.push(format!("{rest} other interrupts"));
+        beside.push(several(rest, "other interrupt"));
     }
     match counted.shootdowns.get(&cpu) {
         None | Some(0) => {}
         Some(1) => beside.push("1 TLB shootdown, by a function call".to_owned()),
         Some(n) => beside.push(format!("{n} TLB shootdowns, by function calls")),
     }
-    beside.push(format!("{} softirqs", all_of(&counted.softirqs, cpu)));
+    beside.push(several(all_of(&counted.softirqs, cpu), "softirq"));
     beside.push(match done.usage.involuntary_switches {
         1 => "1 context switch".to_owned(),
         n => format!("{n} context switches"),
@@ -235,7 +247,7 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
         beside.push(format!("{ms} ms taken by the hypervisor"));
     }
     if let Some(Ok(smi)) = counted.smi.get(&cpu) {
-        beside.push(format!("{smi} system management interrupts"));
+        beside.push(several(u64::from(*smi), "system management interrupt"));
     }
     let whole = match noise.duty.is_full() {
         true => "",
@@ -244,14 +256,37 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
     Finding::observed(
         "noise-sources",
         format!(
-            "CPU {cpu} had {} gaps longer than {} in {watched}; in that time{whole} the kernel \
+            "CPU {cpu} had {} longer than {} in {watched}; in that time{whole} the kernel \
              counted on this CPU: {}. A turn of the loop without a gap took {:.1} ns",
-            done.watched.gaps,
+            several(done.watched.gaps, "gap"),
             noise.threshold,
             beside.join(", "),
             turn_of(spot, done, watched).unwrap_or(0.0),
         ),
     )
+}
+
+/// Says why the estimates of a CPU have no interval.
+fn without_interval(cpu: CpuId, figures: &[Figure]) -> Option<Finding> {
+    let estimates = ["gaps_per_second", "time_lost"];
+    let lacks = |figure: &&Figure| {
+        estimates.contains(&figure.name.as_str()) && figure.count > 0 && figure.interval.is_none()
+    };
+    let lacking: Vec<String> = figures
+        .iter()
+        .filter(lacks)
+        .map(|figure| figure_words(&figure.name))
+        .collect();
+    (!lacking.is_empty()).then(|| {
+        Finding::observed(
+            "no-interval",
+            format!(
+                "CPU {cpu}: no interval of {}: fewer than 128 bins of 10 ms, or bins that depend on each other for too long. \
+                 Measure longer",
+                lacking.join(" and ")
+            ),
+        )
+    })
 }
 
 /// Says what cannot be known here.
@@ -339,6 +374,41 @@ mod tests {
         assert!(!counter(Some(2e9), &[2.01e9], 0).passed());
         assert!(!counter(Some(2e9), &[2e9], 1).passed());
         assert!(counter(None, &[], 0).passed());
+    }
+
+    #[test]
+    fn an_estimate_without_an_interval_has_a_reason() {
+        let figure = |name, interval, count| Figure {
+            interval,
+            count,
+            ..Figure::single(name, "1", Better::Lower, 1.0)
+        };
+        let interval = Some(punctual_model::Interval {
+            low: 0.5,
+            high: 1.5,
+            confidence: 0.95,
+        });
+        let with = |interval, count| {
+            without_interval(
+                1,
+                &[
+                    figure("gaps_per_second", interval, count),
+                    figure("time_lost", None, count),
+                    figure("loop_turn", None, count),
+                ],
+            )
+        };
+        let said = with(interval, 3).unwrap().detail;
+        let expected = "CPU 1: no interval of share of time lost: ";
+        assert!(said.starts_with(expected), "{said}");
+        assert!(with(None, 3).unwrap().detail.contains(" and "));
+        assert_eq!(with(None, 0), None);
+    }
+
+    #[test]
+    fn counts_of_one_are_one() {
+        assert_eq!(several(1, "interrupt"), "1 interrupt");
+        assert_eq!(several(0, "gap"), "0 gaps");
     }
 
     #[test]

@@ -206,7 +206,7 @@ pub enum StepOutcome {
     Ignored,
     /// What was to be written is gone.
     Vanished,
-    /// Someone else changed it after the plan was made: not written.
+    /// Someone else changed it: after the plan was made, so that it was not written, or in a status since it was written.
     ChangedMeanwhile {
         /// The value found.
         value: String,

@@ -13,6 +13,7 @@ use punctual_host::journal::SessionKeeper;
 use punctual_host::knob::thread_of;
 use punctual_host::session::Session;
 use punctual_model::{CpuSet, Nanos};
+use punctual_sys::child::start_to_stay;
 use punctual_sys::{SysRoot, process};
 
 use super::Place;
@@ -93,14 +94,10 @@ impl Watch {
                 .because(err)
         };
         // Our own program, also where the file was replaced since we started.
-        let mut child = Command::new("/proc/self/exe")
-            .args(keep.options())
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(fail)?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(keep.options()).current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = start_to_stay(command.stderr(Stdio::null())).map_err(fail)?;
         let pipe = child.stdin.take();
         let said = child.stdout.take();
         let (send, receive) = mpsc::channel();

@@ -21,6 +21,15 @@ fn keepers(tree: &Tree) -> usize {
         .count()
 }
 
+/// The process that the journal names.
+fn keeper_of(tree: &Tree) -> String {
+    let text = std::fs::read(tree.state().join("journal")).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let line = text.lines().find(|line| line.contains("\"keeper\""));
+    let record: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
+    record["pid"].to_string()
+}
+
 #[test]
 fn a_command_runs_in_the_tuned_machine_and_its_status_is_ours() {
     let tree = Tree::new();
@@ -162,6 +171,29 @@ fn time_reverts_also_where_the_journal_is_named_from_here() {
 }
 
 #[test]
+fn a_keeper_has_none_of_its_callers_files() {
+    let tree = Tree::new();
+    tree.write("lock", "");
+    let tune = tree.command(&format!("apply {SET} --for 3h"));
+    // As flock(1) runs a command: with the lock's file open.
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "exec 9<lock; exec \"$0\" \"$@\""]);
+    shell.arg(tune.get_program()).args(tune.get_args());
+    shell.envs(tune.get_envs().filter_map(|(k, v)| Some((k, v?))));
+    shell.current_dir(tree.root());
+    finish(shell).fine();
+    let keeper = keeper_of(&tree);
+    let open = std::fs::read_dir(format!("/proc/{keeper}/fd")).unwrap();
+    let lock = std::fs::canonicalize(tree.root().join("lock")).unwrap();
+    let open: Vec<_> = open
+        .flatten()
+        .filter_map(|file| std::fs::read_link(file.path()).ok())
+        .collect();
+    assert!(!open.is_empty() && !open.contains(&lock), "{open:?}");
+    tree.tune("revert").fine();
+}
+
+#[test]
 fn a_revert_in_time_lets_the_keeper_go() {
     let tree = Tree::new();
     let before = tree.dump();
@@ -180,11 +212,7 @@ fn a_time_limit_that_nobody_keeps_any_more_is_no_longer_promised() {
     let tree = Tree::new();
     let before = tree.dump();
     tree.tune(&format!("apply {SET} --for 3h")).fine();
-    let text = std::fs::read(tree.state().join("journal")).unwrap();
-    let text = String::from_utf8(text).unwrap();
-    let line = text.lines().find(|line| line.contains("\"keeper\""));
-    let record: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
-    machine::signal("KILL", &record["pid"].to_string());
+    machine::signal("KILL", &keeper_of(&tree));
     assert!(wait_until(|| keepers(&tree) == 0));
     let status = tree.tune("status");
     assert_eq!(status.code(), 1, "{status:?}");
@@ -210,14 +238,7 @@ fn a_keeper_with_a_time_limit_reverts_when_it_is_asked_to_end() {
     let tree = Tree::new();
     let before = tree.dump();
     tree.tune(&format!("apply {SET} --for 3h")).fine();
-    let journal = tree.state().join("journal");
-    let text = String::from_utf8(std::fs::read(journal).unwrap()).unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.contains("\"keeper\""))
-        .unwrap();
-    let record: serde_json::Value = serde_json::from_str(line).unwrap();
-    machine::signal("TERM", &record["pid"].to_string());
+    machine::signal("TERM", &keeper_of(&tree));
     let back = wait_until(|| tree.dump() == before);
     assert!(back, "{}", tree.left_behind());
 }

@@ -20,8 +20,8 @@ fn figures<'a>(run: &'a RunRecord, name: &'a str) -> impl Iterator<Item = &'a Fi
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
     let mut table = Table::of(
         "Failures of each real-time thread",
-        "<Run|<Valid|<Load|Threads|Thread|Deadline ms|Failures/s|Low|High|\
-         Failures of iterations %|Iterations",
+        "<Run|?<Valid|<Load|??Threads|Thread|Deadline ms|Failures/s|Low|..High|\
+         Failed %|?Iterations",
     );
     let mut names = Vec::new();
     let mut points = Vec::new();

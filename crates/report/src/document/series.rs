@@ -51,7 +51,6 @@ pub(super) fn more(runs: &[Named<'_>]) -> Option<Block> {
 }
 
 const NO_SAMPLES: &str = "there are no samples";
-const NO_QUANTILE: &str = "not enough samples";
 const ABOVE_BUCKETS: &str = "above the buckets of the source, or too few samples lie beyond";
 const NO_INTERVAL: &str = "too few samples for an interval";
 const NO_SHAPE: &str = "not defined for so few or for equal samples";
@@ -74,9 +73,9 @@ fn why(run: &RunRecord, series: &Series, name: &str) -> &'static str {
     let above_all = series.clamped.unwrap_or(0) > 0 && run.origin.is_some();
     match (series.count, series.quantiles_ns.contains_key(name)) {
         (0, _) => NO_SAMPLES,
-        (_, true) if quantile(series, name).is_some() => NO_INTERVAL,
-        (_, true) if above_all => ABOVE_BUCKETS,
-        (_, true) => NO_QUANTILE,
+        (_, true) if above_all && quantile(series, name).is_none() => ABOVE_BUCKETS,
+        // So few that there is no quantile are too few for its interval, too.
+        (_, true) => NO_INTERVAL,
         (_, false) => NOT_RECORDED,
     }
 }

@@ -130,8 +130,10 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Option<Block> {
         for quantile in [of.p50, of.p99] {
             let interval = quantile.and_then(|q| q.1);
             cells.push(cell(quantile.map(|q| q.0 as f64)));
-            cells.push(cell(interval.map(|i| i.low)));
-            cells.push(cell(interval.map(|i| i.high)));
+            // Without any interval there is no column for one.
+            let end = |end: Option<f64>| end.map(super::named::micros).unwrap_or_default();
+            cells.push(end(interval.map(|i| i.low)));
+            cells.push(end(interval.map(|i| i.high)));
         }
         cells.push(cell(of.max_ns.map(|ns| ns as f64)));
         table.rows.push(cells);
@@ -139,6 +141,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Option<Block> {
     if table.rows.is_empty() {
         return None;
     }
+    let mut table = table.without_empty_columns();
     table.notes.push(
         "Low, high: 95 % interval. -: the samples allow no quantile with an interval; what threads have is in the table of threads.".to_owned(),
     );

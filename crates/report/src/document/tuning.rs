@@ -72,6 +72,8 @@ impl Document {
         let (tone, word) = match (report.action, report.complete) {
             (TuningAction::Apply, true) => (Tone::Good, "Applied"),
             (TuningAction::Apply, false) => (Tone::Doubtful, "Applied in part"),
+            // It was a limit that nobody holds any more, or the machine was rebooted.
+            (TuningAction::Status, _) if is_gone(report) => (Tone::Doubtful, "Not tuned"),
             (TuningAction::Status, true) => (Tone::Good, "Tuned"),
             (TuningAction::Status, false) => (Tone::Doubtful, "Tuned in part"),
             (TuningAction::Revert, true) => (Tone::Good, "Reverted"),
@@ -226,6 +228,10 @@ fn told(report: &TuningReport) -> Table {
     table(&["<Before", "<Wanted", "<Now"], steps)
 }
 
+fn is_gone(report: &TuningReport) -> bool {
+    report.session.is_some() && report.steps.is_empty() && report.held.is_empty()
+}
+
 fn tally(report: &TuningReport) -> String {
     let steps = &report.steps;
     let count = |test: &dyn Fn(&StepReport) -> bool| steps.iter().filter(|s| test(s)).count();
@@ -244,7 +250,14 @@ fn tally(report: &TuningReport) -> String {
                 "accepted with another value",
             ),
             (step(|o| *o == StepOutcome::AlreadySo), "so already"),
-            (step(|o| !o.is_fine()), "unavailable"),
+            (
+                step(|o| matches!(o, StepOutcome::ChangedMeanwhile { .. })),
+                "changed by another program",
+            ),
+            (
+                step(|o| !o.is_fine() && !matches!(o, StepOutcome::ChangedMeanwhile { .. })),
+                "unavailable",
+            ),
             (
                 count(&|s| s.new.is_some() && s.undone.is_none() && s.outcome.is_none()),
                 "not tried",
@@ -288,10 +301,10 @@ fn tally(report: &TuningReport) -> String {
         .filter(|(n, _)| *n > 0)
         .map(|(n, what)| format!("{n} {what}"))
         .collect();
-    if said.is_empty() {
-        "nothing to do".to_owned()
-    } else {
-        said.join(", ")
+    match (said.is_empty(), report.action) {
+        (false, _) => said.join(", "),
+        (true, TuningAction::Status) => "nothing of it is in effect".to_owned(),
+        (true, _) => "nothing to do".to_owned(),
     }
 }
 
@@ -305,7 +318,7 @@ fn outcome(outcome: &StepOutcome) -> String {
         StepOutcome::Ignored => "unchanged: the kernel took it and did nothing".to_owned(),
         StepOutcome::Vanished => "gone".to_owned(),
         StepOutcome::ChangedMeanwhile { value } => {
-            format!("{value}: another program set it since, so it was left alone")
+            format!("{value}: another program set it")
         }
         StepOutcome::Hung => "no answer from the kernel".to_owned(),
         StepOutcome::Unreadable { reason } => format!("unreadable: {reason}"),

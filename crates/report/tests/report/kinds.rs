@@ -3,7 +3,7 @@
 
 //! Latencies of several kinds.
 
-use punctual_model::{Interval, Series};
+use punctual_model::{Interval, Series, Setup};
 use punctual_report::text;
 
 use super::{common, irq};
@@ -46,5 +46,37 @@ fn the_kind_that_the_total_is_of_has_its_figures_without_histograms() {
         .find(|line| line.trim_start().starts_with("wake-up"));
     let row: Vec<&str> = row.unwrap().split_whitespace().collect();
     assert_eq!(row[1], "4321", "{said}");
+    // No kind has an interval of this one, and a column of dashes would push the others together.
+    let head = table.lines().find(|line| line.contains("Samples"));
+    assert!(head.unwrap().contains("p50 low .. high"), "{said}");
+    assert!(!head.unwrap().contains("p99 low"), "{said}");
     assert!(row.contains(&"18.43") && row.contains(&"22.11"), "{said}");
+}
+
+#[test]
+fn deadline_misses_fit_into_80_columns_and_break_no_word() {
+    let rate = super::estimate("misses_per_second", "1/s", 12.345).at("thread", 0);
+    let share = super::estimate("missed_share", "1", 0.012_345).at("thread", 0);
+    let deadline = super::estimate("deadline", "ns", 12_345_678.0).at("thread", 0);
+    let mut item = super::figures("deadline", vec![rate, share, deadline]);
+    item.record.name = Some("dl-fair-1".to_owned());
+    item.record.setup = Some(Setup {
+        cpus: "1".parse().unwrap(),
+        priority: "f:80".parse().unwrap(),
+        duration_ns: None,
+        dma_latency_ns: None,
+        mlock: true,
+        housekeeping: "0".parse().unwrap(),
+        loads: vec!["cpu:1@cpus=0".to_owned()],
+        options: [("threads".to_owned(), "1".to_owned())].into(),
+    });
+    let said = text::run(item, 80, text::Detail::Full);
+    let (_, table) = said
+        .split_once("Failures of each real-time thread\n")
+        .unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    assert!(table.lines().all(|l| l.chars().count() <= 80), "{said}");
+    for word in ["dl-fair-1", "cpu:1@cpus=0", "Failures/s", "Threads"] {
+        assert!(table.contains(word), "{word}: {said}");
+    }
 }

@@ -20,7 +20,7 @@ fn grouped(system: i64, group: i64) -> Budgets {
     Budgets {
         system: Some(limit(system)),
         groups: vec![("/sys/fs/cgroup/cpu".to_owned(), limit(group))],
-        server: None,
+        server: FairServer::Absent,
         hidden: false,
     }
 }
@@ -158,7 +158,7 @@ fn the_fair_server_is_named_where_throttling_is_off_and_a_thread_is_stuck() {
         "20 of 20 samples",
         "throttling is off",
         "1000000",
-        "does not allow",
+        "cannot be read here",
     ] {
         assert!(text.contains(part), "`{part}` is not in {text}");
     }

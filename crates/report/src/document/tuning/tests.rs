@@ -147,6 +147,22 @@ fn what_was_applied_is_listed_and_counted() {
 }
 
 #[test]
+fn a_status_agrees_with_itself() {
+    let value = "33".to_owned();
+    let theirs = StepOutcome::ChangedMeanwhile { value };
+    let steps = vec![(StepOutcome::Applied, None), (theirs, None)];
+    let text = said(&report(TuningAction::Status, steps));
+    let tally = ": 1 as wanted, 1 changed by another program\n";
+    assert!(text.replace("\n  ", " ").contains(tally), "{text}");
+    assert!(text.contains("  33: another program set it\n"), "{text}");
+    // What it was is said to be gone, and not that there is nothing to do.
+    let text = said(&report(TuningAction::Status, Vec::new()));
+    let text = text.replace("\n  ", " ");
+    assert!(text.starts_with("Not tuned: profile mine"), "{text}");
+    assert!(text.contains("): nothing of it is in effect\n"), "{text}");
+}
+
+#[test]
 fn a_revert_lists_only_what_is_not_back() {
     let conflict = Undone::Conflict {
         value: "5".to_owned(),
