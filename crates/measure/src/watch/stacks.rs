@@ -345,7 +345,7 @@ const EVENTS: [&str; 3] = [
     "exceptions/page_fault_user",
 ];
 
-/// How records of these events are told apart.
+/// How one knows records of these events from each other.
 #[derive(Debug)]
 struct Events {
     switch: u16,

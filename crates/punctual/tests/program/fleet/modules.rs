@@ -67,8 +67,8 @@ fn arguments_that_are_not_as_documented_are_refused_before_the_command_runs() {
     let command = |arguments: Value| json!({ "punctual.fleet.command": arguments });
     let cases = [
         (
-            command(json!({"place": place, "verb": "doctor", "fecth": "/tmp"})),
-            "Unsupported parameters for (punctual.fleet.command) module: fecth",
+            command(json!({"place": place, "verb": "doctor", "fetched": "/tmp"})),
+            "Unsupported parameters for (punctual.fleet.command) module: fetched",
         ),
         (
             command(json!({"place": place, "verb": "runs", "arguments": ["list"]})),
