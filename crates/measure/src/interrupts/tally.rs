@@ -23,9 +23,9 @@ const MOST_SERIES: usize = 256;
 /// Sources that a check names.
 const NAMED: usize = 6;
 
-/// One in so many woken threads may not be seen to run. With more, the times of the others mislead: it is not any threads that are
-/// missed, but those whose CPU was idle. On an idle machine whose kernel records no switch out of idle one in ten is a thread of the
-/// kernel, which makes no system call either.
+/// A run is invalid if more than one in this many woken threads was not seen to run: those are not just any threads but ones whose CPU
+/// was idle, and the times of the others mislead. On an idle machine whose kernel does not record switches out of idle, up to 12 % were
+/// not seen.
 const MOST_LOST: u64 = 4;
 
 /// What else is known of a run.

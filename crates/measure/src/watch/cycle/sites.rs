@@ -22,10 +22,12 @@ impl Cut<'_> {
             None if fault => self.thread.last_fault(span.from).unwrap_or(span.from),
             None => span.from,
         };
-        let site = self.thread.site(At::Wait, span.from);
+        let Some(site) = self.thread.site(At::Wait, span.from) else {
+            return;
+        };
         let causes = self.pieces.iter().skip(first).map(|piece| piece.cause);
         for cause in causes.collect::<Vec<_>>() {
-            self.note(since, cause, site);
+            self.note(since, cause, Some(site));
         }
     }
 
