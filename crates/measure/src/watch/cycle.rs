@@ -4,203 +4,20 @@
 //! Cycles of a watched thread: from the release to the next wait, every nanosecond with its phase and its cause.
 
 mod held;
+mod parts;
 mod sites;
 
 use std::collections::BTreeMap;
 
-use punctual_model::CpuId;
+use punctual_model::{CpuId, Ordered as _};
 
+pub(super) use self::parts::{Cause, Cycle, Phase, Piece};
 use super::history::Stretch;
 use super::replay::Replay;
 use super::stacks::Site;
 use super::thread::{Expiry, Own, Span, State, Thread, Waited};
-use super::wait::{Wait, is_sleep};
+use super::wait::Wait;
 use super::who::{Name, Tid, Who};
-use super::words::without_tid;
-use punctual_model::Ordered as _;
-
-/// What a thread goes through in a cycle.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(super) enum Phase {
-    /// From the release to the moment at which the thread is made runnable.
-    Timer,
-    /// Runnable after a wait, and not running yet.
-    Wakeup,
-    /// Running.
-    Running,
-    /// Runnable, after another took the CPU.
-    Preempted,
-    /// An interrupt runs on its time.
-    Interrupted,
-    /// Waiting in the middle of the cycle.
-    Blocked,
-    /// Nothing that was recorded accounts for it.
-    Unaccounted,
-}
-
-impl Phase {
-    /// All, in the order of a cycle.
-    pub(super) const ALL: [Self; 7] = [
-        Self::Timer,
-        Self::Wakeup,
-        Self::Running,
-        Self::Preempted,
-        Self::Interrupted,
-        Self::Blocked,
-        Self::Unaccounted,
-    ];
-
-    /// Its name in records.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Timer => "timer",
-            Self::Wakeup => "wake-up",
-            Self::Running => "running",
-            Self::Preempted => "preempted",
-            Self::Interrupted => "interrupted",
-            Self::Blocked => "blocked",
-            Self::Unaccounted => "unaccounted",
-        }
-    }
-}
-
-/// Who or what a stretch of a cycle went to.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Cause {
-    /// The thread itself.
-    Itself,
-    /// The thread itself, which had not ended an earlier cycle.
-    Earlier,
-    /// The kernel, on behalf of the thread, in a system call.
-    System { call: i64 },
-    /// Somebody who had the CPU by right: an interrupt, a thread of a higher priority or the same.
-    Taken(Who),
-    /// A thread of a lower priority, which the kernel could not preempt.
-    Unpreemptible(Who),
-    /// A thread that had the CPU while the timer's interrupt did not come: it had interrupts off, or the
-    /// interrupt came late.
-    Masked(Who),
-    /// The CPU had to leave an idle state.
-    IdleExit,
-    /// The CPU was idle, and its interrupt came later than the idle state explains.
-    Outside,
-    /// The slack that the kernel may add to the thread's timers.
-    Slack,
-    /// The scheduler did not let the thread run, and ran others of a lower priority or none.
-    Throttled,
-    /// The thread that held the lock worked.
-    Holder(Who),
-    /// The thread that held the lock waited itself.
-    HolderWaits(Who),
-    /// This one kept the thread that held the lock from running.
-    KeptHolder { who: Who, holder: Name },
-    /// The thread was moved to another CPU while it ran.
-    Moved,
-    /// A system call waited for something, and this ended it.
-    Call { call: i64, by: Who },
-    /// A page fault of the thread's.
-    Fault,
-    /// A signal from this one stopped the thread, or a debugger did.
-    Stopped(Who),
-    /// The thread had not been created yet.
-    NotCreated,
-    /// Not known.
-    Unknown,
-}
-
-/// A stretch of a cycle.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Piece {
-    pub(super) from: u64,
-    pub(super) to: u64,
-    pub(super) cpu: CpuId,
-    pub(super) phase: Phase,
-    pub(super) cause: Cause,
-}
-
-impl Piece {
-    pub(super) const fn length(&self) -> u64 {
-        self.to - self.from
-    }
-}
-
-/// One cycle.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Cycle {
-    pub(super) tid: Tid,
-    /// Number of the thread's cycle, from 0.
-    pub(super) number: u64,
-    pub(super) release: u64,
-    /// When the thread came to wait for that: what was before is of earlier cycles.
-    pub(super) begun: u64,
-    /// Whether the release is a time that the thread asked for; else it is when the thread was woken, or a period after the one before.
-    pub(super) asked: bool,
-    pub(super) end: u64,
-    /// Releases that passed while the thread was late.
-    pub(super) missed: u32,
-    /// Events that were recorded on its way, about: each costs it some time.
-    pub(super) events: u32,
-    pub(super) pieces: Vec<Piece>,
-    /// Where the thread was as it came in this cycle to what took its time, and how often, by what that was.
-    pub(super) sites: Vec<(Cause, Site, u32)>,
-}
-
-impl Cycle {
-    /// Time from the release to the end, in ns.
-    pub(super) const fn response(&self) -> u64 {
-        self.end.saturating_sub(self.release)
-    }
-
-    /// Time in each phase, in the order of [`Phase::ALL`].
-    pub(super) fn phases(&self) -> [u64; Phase::ALL.len()] {
-        let mut phases = [0; Phase::ALL.len()];
-        for piece in &self.pieces {
-            phases[piece.phase as usize] += piece.length();
-        }
-        phases
-    }
-
-    /// Time that went to each cause, whoever of one name it is, before the thread came to wait for the release.
-    pub(super) fn delayed(&self) -> Vec<(Cause, u64)> {
-        let mut delayed: Vec<(Cause, u64)> = Vec::new();
-        for piece in self.pieces.iter().take_while(|of| of.from < self.begun) {
-            let (cause, ns) = (
-                without_tid(piece.cause),
-                piece.to.min(self.begun) - piece.from,
-            );
-            match delayed.iter_mut().find(|(known, _)| *known == cause) {
-                Some((_, sum)) => *sum += ns,
-                None => delayed.push((cause, ns)),
-            }
-        }
-        delayed
-    }
-
-    /// Time for which the thread slept of its own accord, since it had waited for the release.
-    pub(super) fn slept(&self) -> u64 {
-        let own = self.pieces.iter().filter(|of| of.from >= self.begun);
-        let sleeps = own.filter(|of| {
-            of.phase == Phase::Blocked
-                && matches!(of.cause, Cause::Call { call, .. } if is_sleep(call))
-        });
-        sleeps.map(Piece::length).sum()
-    }
-
-    /// Time that went to each cause, by phase.
-    pub(super) fn parts(&self) -> Vec<(Phase, Cause, u64)> {
-        let mut parts: Vec<(Phase, Cause, u64)> = Vec::new();
-        for piece in &self.pieces {
-            let known = parts
-                .iter_mut()
-                .find(|(p, c, _)| (*p, *c) == (piece.phase, piece.cause));
-            match known {
-                Some((.., ns)) => *ns += piece.length(),
-                None => parts.push((piece.phase, piece.cause, piece.length())),
-            }
-        }
-        parts
-    }
-}
 
 /// What is known of a machine's idle states: the time that each takes to leave, in ns, by CPU and number. CPUs of one machine may differ.
 pub(super) type IdleExits = BTreeMap<(CpuId, u8), u64>;
