@@ -19,6 +19,7 @@ mod fleet;
 mod guest;
 mod habits;
 mod history;
+mod inversion;
 mod kernel;
 mod latency_test;
 mod list;

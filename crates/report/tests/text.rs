@@ -8,8 +8,8 @@ mod common;
 
 use common::{compare, misses, run, sample, series};
 use punctual_model::{
-    Check, Ended, Finding, Interval, Nanos, Policy, PrecisionState, RunListEntry, RunListFigures,
-    RunRecord, Series, Setup, ThresholdHit,
+    Better, Check, Ended, Figure, Finding, Interval, Nanos, Policy, PrecisionState, RunListEntry,
+    RunListFigures, RunRecord, Series, Setup, ThresholdHit,
 };
 use punctual_report::document::Document;
 use punctual_report::text::{self, Detail};
@@ -290,4 +290,39 @@ fn what_an_instrument_does_not_have_has_no_column() {
         text.contains("Overruns") && text.contains("7 overruns"),
         "{text}"
     );
+}
+
+#[test]
+fn priority_inversion_is_answered_by_protocol() {
+    let said = |shares: &[(&str, u64)]| {
+        let share = |(protocol, inverted): &(&str, u64)| Figure {
+            count: 100,
+            ..Figure::single("inverted", "1", Better::Lower, *inverted as f64 / 100.0)
+                .at("protocol", protocol)
+        };
+        let longest = |(protocol, inverted): &(&str, u64)| Series {
+            context: Some(format!("{protocol}-full")),
+            max_ns: Some(1_000_000 + inverted * 10_000),
+            ..Series::default()
+        };
+        let run = RunRecord {
+            instrument: "pi".to_owned(),
+            name: Some("locks".to_owned()),
+            figures: shares.iter().map(share).collect(),
+            series: shares.iter().map(longest).collect(),
+            ..run()
+        };
+        let text = of(&run, Detail::Summary);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let bounded = said(&[("none", 100), ("inherit", 0), ("protect", 0)]);
+    let wanted = "bounded: locks: with priority inheritance and with a priority ceiling other work never came \
+                  before the lock in 200 cycles (waits of up to 1000 µs); without a protocol it came \
+                  before the lock in 100 of 100 cycles (waits of up to 2000 µs).";
+    assert!(bounded.starts_with(wanted), "{bounded}");
+    let not = said(&[("none", 100), ("inherit", 3)]);
+    let wanted = "not bounded: locks: without a protocol other work came before the lock in 100 of 100 cycles (waits \
+                  of up to 2000 µs); with priority inheritance it came before the lock in 3 of 100 cycles \
+                  (waits of up to 1030 µs).";
+    assert!(not.starts_with(wanted), "{not}");
 }

@@ -18,7 +18,7 @@ use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
 use super::parts::{Answer, KeyFigure, Reason, Tone};
 use super::results::with_labels;
-use super::{task_runs, watched};
+use super::{inversion, task_runs, watched};
 use crate::chart::Validity;
 use crate::clock_or_count::Times;
 use crate::number::{clean, digits, events_of, percent, share, span};
@@ -28,7 +28,9 @@ const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
 
 /// Says what a run says.
 pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
-    let seen = watched::answer(run).or_else(|| task_runs::answer(run, name));
+    let seen = watched::answer(run)
+        .or_else(|| task_runs::answer(run, name))
+        .or_else(|| inversion::answer(run, name));
     let of_watched = seen.as_ref().map(|(tone, word, ..)| (*tone, word.clone()));
     let (sentence, figures) = match (seen, run.total.count) {
         (Some((_, _, sentence, figures)), _) => (sentence, figures),
@@ -210,7 +212,10 @@ fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     let nothing = |check: &Check| check.id == "samples" && check.status == CheckStatus::Fail;
     let sentence = match figures.first() {
         _ if run.checks.iter().any(nothing) => format!("{name}: nothing was measured."),
-        Some(first) => format!("{name}: {} is {}.", first.name, first.value),
+        Some(first) => format!(
+            "{name}: {} is {} ({}).",
+            first.name, first.value, first.detail
+        ),
         None => format!("{name}: no samples, and no figures."),
     };
     (sentence, figures)
