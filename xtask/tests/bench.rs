@@ -80,3 +80,36 @@ fn an_unknown_budget_is_refused_with_the_names_of_those_there_are() {
         "{output:?}"
     );
 }
+
+/// The lines that the bench looks for in what the program prints change with the program. This one is slow, as it was compiled for
+/// tests: only that each is measured is asked.
+#[test]
+fn what_the_bench_looks_for_is_what_the_program_prints() {
+    let xtask = cargo_bin!("xtask");
+    let program = xtask.with_file_name("punctual");
+    assert!(
+        program.exists(),
+        "{}: build it by `cargo build --workspace`",
+        program.display()
+    );
+    let output = tempfile::tempdir().unwrap();
+    let named = ["compare-40-runs", "tasks-check-100"];
+    let run = Command::new(xtask)
+        .args(["bench", "--quick", "--punctual"])
+        .arg(program)
+        .args(named.map(|name| format!("--only={name}")))
+        .arg("--output")
+        .arg(output.path())
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let text = stdout(&run);
+    for name in named {
+        let line = text.lines().find(|line| line.starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("{name}: {text}"));
+        assert!(
+            line.ends_with(" ok") || line.contains("over"),
+            "{line}: {text}"
+        );
+    }
+}
