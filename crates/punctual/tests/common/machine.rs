@@ -121,15 +121,24 @@ impl Turn {
         let held = Arc::new(match alone {
             Some(true) => Held::alone(),
             Some(false) => Held::beside(),
-            None => Held {
-                locks: Vec::new(),
-                alone: false,
-                place: Some(Place::take()),
-            },
+            None => {
+                yields();
+                Held {
+                    locks: Vec::new(),
+                    alone: false,
+                    place: Some(Place::take()),
+                }
+            }
         });
         HELD.set(Arc::downgrade(&held));
         Self { _held: held }
     }
+}
+
+/// Gives the processor to tests that run alone, one after the other, and for which all others wait: this thread and what it starts have
+/// less of it from now on.
+pub(crate) fn yields() {
+    rustix::process::setpriority_process(None, 5).unwrap();
 }
 
 impl Held {

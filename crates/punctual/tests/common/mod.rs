@@ -66,6 +66,7 @@ impl Home {
 
     /// Lets tests run that want to be alone: what is left only computes.
     pub(crate) fn gives_way(&mut self) {
+        machine::yields();
         self.turn = None;
     }
 

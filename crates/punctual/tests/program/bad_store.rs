@@ -23,7 +23,7 @@ fn cut(path: PathBuf, keep: usize) {
 
 #[test]
 fn a_damaged_record_is_listed_named_and_removable_and_others_are_unharmed() {
-    let home = Home::new();
+    let home = Home::aside();
     let good = home.quick(&["--raw"]);
     type Damage = fn(PathBuf, &Value);
     let damages: [(&str, Damage); 7] = [
@@ -81,7 +81,7 @@ fn a_damaged_record_is_listed_named_and_removable_and_others_are_unharmed() {
 
 #[test]
 fn damaged_samples_are_an_error_and_half_an_export_is_none() {
-    let home = Home::new();
+    let home = Home::aside();
     let record =
         home.measure("--priority o --dma-latency off --samples 5000 --interval 50us --raw");
     let samples = dir_of(&home, &record).join("samples.zst");
@@ -116,7 +116,7 @@ fn damaged_samples_are_an_error_and_half_an_export_is_none() {
 
 #[test]
 fn samples_that_are_gone_or_never_were_are_an_error() {
-    let home = Home::new();
+    let home = Home::aside();
     let record = home.quick(&["--raw"]);
     fs::remove_file(dir_of(&home, &record).join("samples.zst")).unwrap();
     // A summary instead would pass for the samples.
@@ -144,7 +144,7 @@ fn samples_that_are_gone_or_never_were_are_an_error() {
 
 #[test]
 fn what_a_record_says_cannot_command_the_terminal() {
-    let home = Home::new();
+    let home = Home::aside();
     let record = home.quick(&["--raw"]);
     let id = record["id"].as_str().unwrap();
     let file = dir_of(&home, &record).join("run.json");
@@ -207,7 +207,7 @@ fn what_a_record_says_cannot_command_the_terminal() {
 
 #[test]
 fn a_fifo_among_the_files_of_a_run_is_an_error_and_not_waited_for() {
-    let home = Home::new();
+    let home = Home::aside();
     let record = home.quick(&["--raw"]);
     for (name, args) in [
         ("samples.zst", ["--format=csv", "--data=samples"]),
@@ -234,7 +234,7 @@ fn a_fifo_among_the_files_of_a_run_is_an_error_and_not_waited_for() {
 
 #[test]
 fn a_newer_store_is_refused_and_not_touched() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let leftover = home
         .runs_dir()
@@ -260,7 +260,7 @@ fn a_newer_store_is_refused_and_not_touched() {
 
 #[test]
 fn a_damaged_store_file_is_an_error_that_names_it() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let path = home.store().join("store.json");
     let name = path.display().to_string();
@@ -275,7 +275,7 @@ fn a_damaged_store_file_is_an_error_that_names_it() {
 
 #[test]
 fn a_damaged_index_is_made_anew() {
-    let home = Home::new();
+    let home = Home::aside();
     let record = home.quick(&[]);
     home.list();
     let index = home.store().join("index.sqlite");
@@ -287,7 +287,7 @@ fn a_damaged_index_is_made_anew() {
 
 #[test]
 fn a_run_that_could_not_be_opened_once_is_in_the_next_list() {
-    let home = Home::new();
+    let home = Home::aside();
     let record = home.quick(&[]);
     let mut refused = 0;
     for descriptors in 4..=12 {
@@ -307,7 +307,7 @@ fn a_run_that_could_not_be_opened_once_is_in_the_next_list() {
 
 #[test]
 fn what_is_no_run_is_left_alone_and_named() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let foreign = home.runs_dir().join("thesis");
     fs::create_dir(&foreign).unwrap();
@@ -323,7 +323,7 @@ fn what_is_no_run_is_left_alone_and_named() {
 
 #[test]
 fn a_selector_means_one_run_or_is_an_error() {
-    let home = Home::new();
+    let home = Home::aside();
     home.run(["runs", "show"]).error(2, &["no runs"]);
     let one = home.quick(&["--name=twin"]);
     let two = home.quick(&["--name=twin"]);

@@ -229,7 +229,7 @@ fn what_is_advised_can_be_copied_and_changes_what_it_says_on_that_very_machine()
 
 #[test]
 fn what_tune_cannot_do_on_a_machine_is_not_advised_there_and_the_reason_is_said() {
-    let home = Home::new();
+    let home = Home::aside();
     let guest = captured(&home, "kvm-guest");
     fs::write(
         guest.join("sys/kernel/mm/transparent_hugepage/enabled"),
@@ -270,7 +270,7 @@ fn what_tune_cannot_do_on_a_machine_is_not_advised_there_and_the_reason_is_said(
 
 #[test]
 fn what_is_fine_says_of_what() {
-    let home = Home::new();
+    let home = Home::aside();
     for name in ["kvm-guest", "laptop-all-wrong", "telco-node-rt"] {
         let root = captured(&home, name);
         let diagnosis = doctor(&home, &root, &["--json"]).fine().json();
@@ -286,7 +286,7 @@ fn what_is_fine_says_of_what() {
 
 #[test]
 fn a_root_must_be_a_captured_machine() {
-    let home = Home::new();
+    let home = Home::aside();
     doctor(&home, Path::new("/nowhere"), &[])
         .error(2, &["--root /nowhere", "proc"])
         .hinted();

@@ -57,7 +57,7 @@ fn assert_within(old: &Value, new: &Value, place: &str) {
 
 #[test]
 fn runs_of_an_earlier_program_read_as_they_were_stored() {
-    let home = Home::new();
+    let home = Home::aside();
     let records = put_into(&home);
     let list = home.list();
     assert_eq!(list.len(), records.len());
@@ -82,7 +82,7 @@ fn runs_of_an_earlier_program_read_as_they_were_stored() {
 
 #[test]
 fn samples_and_histograms_of_an_earlier_program_are_what_its_records_say() {
-    let home = Home::new();
+    let home = Home::aside();
     for record in put_into(&home) {
         let id = record["id"].as_str().unwrap();
         let count = record["total"]["count"].as_u64().unwrap();

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::common::{Home, QUICK, finish, machine, program};
+use crate::common::{Home, QUICK, finish, machine, program, stored};
 
 /// Another user: nobody.
 const OTHER: u32 = 65_534;
@@ -26,7 +26,7 @@ fn root_is_not_led_by_another_users_home() {
     if !machine::root() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let (store, victim) = (home.store(), home.dir().join("victim"));
     fs::write(&victim, "of root").unwrap();
     fs::create_dir_all(store.join("runs/.tmp-019aa000-0000-7000-8000-000000000001")).unwrap();
@@ -70,7 +70,7 @@ fn root_is_not_led_by_another_users_home() {
 
 #[test]
 fn the_error_says_whose_directory_it_is_and_what_to_do() {
-    let home = Home::new();
+    let home = Home::aside();
     fs::create_dir(home.store()).unwrap();
     fs::set_permissions(home.store(), Permissions::from_mode(0o777)).unwrap();
     home.run(QUICK)
@@ -91,7 +91,7 @@ fn whichever_command_comes_first_makes_a_home_for_its_owner_alone() {
         (&["runs", "list"], false),
     ];
     for (args, makes) in first {
-        let home = Home::new();
+        let home = Home::aside();
         let mut command = Command::new("sh");
         command
             .args(["-c", "umask 0; exec \"$0\" \"$@\""])
@@ -112,7 +112,7 @@ fn an_empty_list_names_the_store_of_the_other_user() {
     if !machine::root() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let copy = home.dir().join("punctual");
     let copied = Command::new("cp").arg(program()).arg(&copy).status();
     assert!(copied.unwrap().success());
@@ -143,7 +143,7 @@ fn an_empty_list_of_root_names_the_store_of_whoever_called_sudo() {
     if !machine::root() {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     let own = home.dir().join("someone/.local/share/punctual");
     fs::create_dir_all(&own).unwrap();
     let users = home.dir().join("passwd");
@@ -174,8 +174,9 @@ fn an_empty_list_of_root_names_the_store_of_whoever_called_sudo() {
 
 #[test]
 fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
-    let home = Home::new();
+    let home = Home::aside();
     let first = home.quick(&["--raw"]);
+    stored::vouch_for(&home.store());
     let id = first["id"].as_str().unwrap();
     let end = &id[id.len() - 8..];
     for selector in [end, &format!("…{end}"), &id.to_uppercase()] {
@@ -219,7 +220,7 @@ struct Bombs {
 
 impl Bombs {
     fn new() -> Self {
-        let home = Home::new();
+        let home = Home::aside();
         let record = home.quick(&["--raw", "--name=bomb"]);
         let run = home.runs_dir().join(record["id"].as_str().unwrap());
         let record = String::from_utf8(fs::read(run.join("run.json")).unwrap()).unwrap();
@@ -418,7 +419,7 @@ fn a_record_of_millions_of_parts_is_an_error_at_worst() {
 
 #[test]
 fn a_note_of_a_study_that_is_no_file_of_a_sensible_size_is_an_error() {
-    let home = Home::new();
+    let home = Home::aside();
     let note = home.store().join("studies/raju2015-1.json");
     fs::create_dir_all(note.parent().unwrap()).unwrap();
     let endless = || symlink("/dev/zero", &note).unwrap();

@@ -50,7 +50,7 @@ fn four_threads(home: &Home) {
 
 #[test]
 fn a_hundred_runs_of_four_threads_are_one_small_page() {
-    let home = Home::new();
+    let home = Home::aside();
     four_threads(&home);
     multiply(&home, 100, "many");
     let page = home.dir().join("many.html");
@@ -70,7 +70,7 @@ fn a_hundred_runs_of_four_threads_are_one_small_page() {
 
 #[test]
 fn what_exists_is_overwritten_only_when_asked() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&["--name=a"]);
     let page = home.dir().join("report.html");
     let write = |more: &[&str]| {
@@ -101,7 +101,7 @@ fn what_exists_is_overwritten_only_when_asked() {
 
 #[test]
 fn what_cannot_be_reported_is_one_error() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&["--name=a"]);
     home.run(["report"]).error(2, &["WHAT"]);
     home.run(["report", "a"])
@@ -133,13 +133,13 @@ fn what_cannot_be_reported_is_one_error() {
         command.arg(&file);
         finish(command).error(1, &["other.json", says]);
     }
-    let empty = Home::new();
+    let empty = Home::aside();
     empty.run(["report", "last", "-o", "-"]).error(2, &[]);
 }
 
 #[test]
 fn pictures_and_markdown_are_the_same_report() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&["--name=a"]);
     let (svg, png) = (home.dir().join("svg"), home.dir().join("png"));
     let mut command = home.command(["report", "a"]);
@@ -189,7 +189,7 @@ fn pictures_and_markdown_are_the_same_report() {
 
 #[test]
 fn runs_that_are_named_one_by_one_do_not_look_alike() {
-    let home = Home::new();
+    let home = Home::aside();
     for name in ["k-6.1", "k-6.12", "zero"] {
         let file = home.dir().join(name);
         let text = "# Histogram\n000005 000010\n# Total: 000000010\n# Min Latencies: 00005\n\
@@ -217,7 +217,7 @@ fn runs_that_are_named_one_by_one_do_not_look_alike() {
 
 #[test]
 fn a_run_is_drawn_in_characters() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&["--name=a"]);
     let answer = home.run(["runs", "show", "a"]);
     let text = &answer.fine().stdout;
@@ -335,7 +335,7 @@ fn the_largest_samples_over_time_are_those_of_the_files_of_the_run() {
     if !machine::has_tool("python3") || !machine::has_tool("zstd") {
         return;
     }
-    let home = Home::new();
+    let home = Home::aside();
     stalled(&home, &["--name=told"]);
     stalled(&home, &["--name=raw", "--raw"]);
     older(&home, "told", "019aa0f0-1234-7abc-8def-000000000001");
@@ -366,7 +366,7 @@ fn the_largest_samples_over_time_are_those_of_the_files_of_the_run() {
 
 #[test]
 fn a_page_of_deadlines_has_distributions_and_the_largest_over_time() {
-    let home = Home::new();
+    let home = Home::aside();
     let args = "measure deadline --quiet --json --priority=o --dma-latency=off --iteration=1ms \
                 --deadline=1ns --duration=1200ms --name=late";
     home.run(args.split_whitespace()).record();
@@ -392,7 +392,7 @@ fn a_page_of_deadlines_has_distributions_and_the_largest_over_time() {
 
 #[test]
 fn an_experiment_of_one_cell_is_reported_by_its_runs() {
-    let home = Home::new();
+    let home = Home::aside();
     let path = home.dir().join("single.toml");
     let text = r#"
 name = "single"
@@ -418,7 +418,7 @@ fn the_page_works_in_a_browser() {
     let Some(browser) = Browser::new() else {
         return;
     };
-    let mut home = Home::new();
+    let mut home = Home::aside();
     for (samples, name) in [
         (500, "a-1"),
         (500, "a-2"),

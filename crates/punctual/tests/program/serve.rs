@@ -102,7 +102,7 @@ fn ask(address: &str, request: &str) -> (u16, String) {
 
 #[test]
 fn the_page_and_its_json_are_what_the_program_prints() {
-    let home = Home::new();
+    let home = Home::aside();
     let first = home.quick(&["--name=<b>one</b>", "--tag=kernel=rt"]);
     let second = home.quick(&["--name=two"]);
     let (a, b) = (
@@ -173,7 +173,7 @@ fn the_page_and_its_json_are_what_the_program_prints() {
 
 #[test]
 fn a_heading_of_the_list_sorts_by_its_column_and_turns_the_order() {
-    let home = Home::new();
+    let home = Home::aside();
     let mut runs = [(); 3].map(|()| {
         let record = home.quick(&["--tag=kind=rt"]);
         let max = record["total"]["max_ns"].as_u64().unwrap();
@@ -208,7 +208,7 @@ fn a_heading_of_the_list_sorts_by_its_column_and_turns_the_order() {
 
 #[test]
 fn no_path_leads_out_of_the_runs_and_nothing_is_written() {
-    let home = Home::new();
+    let home = Home::aside();
     let id = home.quick(&[])["id"].as_str().unwrap().to_owned();
     fs::write(home.dir().join("secret"), "hidden-text").unwrap();
     let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
@@ -257,7 +257,7 @@ fn no_path_leads_out_of_the_runs_and_nothing_is_written() {
 
 #[test]
 fn a_filter_with_a_slip_in_its_name_is_refused() {
-    let home = Home::new();
+    let home = Home::aside();
     let server = Served::start(&home, &[], &[]);
     for target in [
         "/?hots=vm",
@@ -273,7 +273,7 @@ fn a_filter_with_a_slip_in_its_name_is_refused() {
 
 #[test]
 fn another_name_gets_no_answer_unless_it_is_ours() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let args = ["--listen", "127.0.0.1:0", "--host", "board.lan"];
     let served = Served::start(&home, &args, &[]);
@@ -286,7 +286,7 @@ fn another_name_gets_no_answer_unless_it_is_ours() {
 
 #[test]
 fn other_machines_need_the_token() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let served = Served::start(
         &home,
@@ -321,7 +321,7 @@ fn other_machines_need_the_token() {
 
 #[test]
 fn a_token_that_others_can_read_or_guess_is_refused() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let path = home.dir().join("token");
     let file = path.to_str().unwrap();
@@ -347,7 +347,7 @@ fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
     let Some(browser) = Browser::new() else {
         return;
     };
-    let home = Home::new();
+    let home = Home::aside();
     for (name, kernel) in [
         ("a-1", "rt"),
         ("a-2", "rt"),

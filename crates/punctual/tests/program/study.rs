@@ -20,7 +20,7 @@ const NAMES: [&str; 5] = [
 
 #[test]
 fn every_study_is_listed_and_shown_with_its_figures_and_citation() {
-    let home = Home::new();
+    let home = Home::aside();
     let list = home.run(["study", "list"]).fine().stdout.clone();
     let facts = schema("study-facts.schema.json");
     for name in NAMES {
@@ -59,7 +59,7 @@ fn every_study_is_listed_and_shown_with_its_figures_and_citation() {
 
 #[test]
 fn what_is_no_study_and_what_cannot_be_is_one_clear_error() {
-    let home = Home::new();
+    let home = Home::aside();
     for verb in ["show", "run", "report"] {
         home.run(["study", verb, "raju2016"])
             .error(2, &["`raju2016`: no such study", "raju2015, wang2019"]);
@@ -111,7 +111,7 @@ fn what_a_budget_has_no_room_for_is_said_before_the_first_run() {
 
 #[test]
 fn a_library_that_is_not_installed_is_a_row_with_the_reason() {
-    let home = Home::new();
+    let home = Home::aside();
     // No python3 there, which calls the libraries, and no fio.
     let empty = home.dir().join("bin");
     fs::create_dir(&empty).unwrap();
@@ -152,7 +152,7 @@ fn record(home: &Home, name: &str, blocks: u32) {
 
 #[test]
 fn two_recorded_sets_are_compared_beside_the_published_ratios() {
-    let home = Home::new();
+    let home = Home::aside();
     record(&home, "stock", 2);
     record(&home, "rt", 2);
     stored::vouch_for(&home.store());

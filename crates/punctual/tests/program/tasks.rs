@@ -48,7 +48,7 @@ fn refused(answer: &Answer, status: i32) -> &str {
 
 #[test]
 fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
-    let home = Home::new();
+    let home = Home::aside();
     let answer = check(&home, "arm.toml", SET, &[]);
     let text = &answer.fine().stdout;
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap();
@@ -69,7 +69,7 @@ fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
 
 #[test]
 fn a_check_is_reported_and_each_task_is_a_case_of_a_gate() {
-    let home = Home::new();
+    let home = Home::aside();
     // Whoever holds what a higher one takes may be done sooner than its bound: without that, the bound is what happens.
     let (_, section) = SET.rsplit_once("sections").unwrap();
     let late = SET.replace(&format!("sections{section}"), "deadline = '2ms'\n");
@@ -93,7 +93,7 @@ fn a_check_is_reported_and_each_task_is_a_case_of_a_gate() {
 
 #[test]
 fn an_example_needs_no_file_and_a_wrong_name_says_which_there_are() {
-    let home = Home::new();
+    let home = Home::aside();
     let check = |set: &str| home.run(["tasks", "check", set, "--cpus=0"]);
     let text = check("example:rate-monotonic");
     assert!(failed(&text, 3).contains("slow"), "{text:#?}");
@@ -102,7 +102,7 @@ fn an_example_needs_no_file_and_a_wrong_name_says_which_there_are() {
 
 #[test]
 fn a_set_on_several_cpus_says_whether_an_assignment_to_one_each_passes() {
-    let home = Home::new();
+    let home = Home::aside();
     let set = |third: &str| {
         let task = |(name, execution): (&str, &str)| {
             format!(
@@ -131,7 +131,7 @@ fn a_set_on_several_cpus_says_whether_an_assignment_to_one_each_passes() {
 
 #[test]
 fn the_json_of_a_check_fits_its_schema_and_has_the_figures() {
-    let home = Home::new();
+    let home = Home::aside();
     let json = check(&home, "arm.toml", SET, &["--json"]).fine().json();
     assert_valid(&schema("tasks-check.schema.json"), &json);
     assert_eq!(json["verdict"], "shown");
@@ -144,7 +144,7 @@ fn the_json_of_a_check_fits_its_schema_and_has_the_figures() {
 
 #[test]
 fn a_set_that_asks_for_more_than_the_cpu_fails_the_verdict() {
-    let home = Home::new();
+    let home = Home::aside();
     let set = SET.replace("'2ms'", "'8500us'");
     let answer = check(&home, "arm.toml", &set, &[]);
     let text = failed(&answer, 3);
@@ -160,7 +160,7 @@ fn a_set_that_asks_for_more_than_the_cpu_fails_the_verdict() {
 
 #[test]
 fn a_wrong_set_is_one_error_with_its_line_and_status_2() {
-    let home = Home::new();
+    let home = Home::aside();
     let wrong = |from: &str, to: &str, said: &str| {
         assert!(SET.contains(from), "{from}");
         let answer = check(&home, "arm.toml", &SET.replacen(from, to, 1), &[]);
@@ -210,7 +210,7 @@ fn a_wrong_set_is_one_error_with_its_line_and_status_2() {
 
 #[test]
 fn an_rt_app_file_is_read_and_what_is_not_used_is_named() {
-    let home = Home::new();
+    let home = Home::aside();
     let file = r#"{ "tasks": { "a": { "policy": "SCHED_FIFO", "priority": 9, "run": 100, "mem": 3,
         "timer": { "ref": "unique", "period": 1000 } } }, "global": { "duration": 1 } }"#;
     let answer = check(&home, "demo.json", file, &[]);
@@ -256,7 +256,7 @@ fn watched(home: &Home) -> String {
 
 #[test]
 fn a_set_made_of_a_watched_program_marks_its_times_as_observed() {
-    let home = Home::new();
+    let home = Home::aside();
     let id = watched(&home);
     let file = home.dir().join("seen.toml").display().to_string();
     home.run(["tasks", "new", "--from", "last", "--output", &file])
@@ -294,7 +294,7 @@ fn a_set_made_of_a_watched_program_marks_its_times_as_observed() {
 
 #[test]
 fn a_run_that_watched_nothing_makes_no_set() {
-    let home = Home::new();
+    let home = Home::aside();
     home.quick(&[]);
     let answer = home.run(["tasks", "new", "--from", "last"]);
     assert!(refused(&answer, 1).contains("only `watch` sees"));

@@ -28,6 +28,11 @@ impl Live {
         })
     }
 
+    /// Lets the next test have the machine: what is left only computes.
+    pub(crate) fn gives_way(&mut self) {
+        self.home.gives_way();
+    }
+
     /// Returns a directory of the test's own.
     pub(crate) fn dir(&self) -> &Path {
         self.home.dir()

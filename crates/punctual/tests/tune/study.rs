@@ -235,7 +235,7 @@ fn second_look(live: &Live, report: &str) {
 /// short runs elsewhere.
 #[test]
 fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was() {
-    let Some(live) = Live::new() else { return };
+    let Some(mut live) = Live::new() else { return };
     let before = live.dump();
     let mut command = live.program(["study", "run", "all", "--quick", "--quiet"]);
     command.current_dir(live.dir());
@@ -248,6 +248,7 @@ fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was
     let page = answer.fine().stdout.clone();
     assert_same(&live.dump(), &before, "all studies");
     live.tune("status").fine();
+    live.gives_way();
     for (study, _) in STUDIES {
         let sections = page
             .lines()
