@@ -4,9 +4,11 @@
 //! `kernel latency-test`: what it shows, what it says, and that nothing changes a byte of it.
 
 use std::fs;
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 
 use super::{guests_of, images};
@@ -136,73 +138,151 @@ fn samples(home: &Home, id: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// The runs of the only experiment of a store, by block, cell and measurement.
-fn runs_of(home: &Home) -> Vec<([u64; 3], String)> {
-    let status = home.run(["experiment", "status", "--json"]).json();
-    let runs = status["experiments"][0]["runs"].as_array().unwrap().clone();
-    let place = |run: &Value| {
-        assert_eq!(run["end"], "valid", "{run}");
-        let at = ["block", "cell", "measurement"].map(|key| run[key].as_u64().unwrap());
-        (at, run["run"].as_str().unwrap().to_owned())
-    };
-    let mut runs: Vec<_> = runs.iter().map(place).collect();
-    runs.sort();
-    runs
+/// What is of a guest in a test with two seeds: its result, and each run by block, cell and measurement.
+struct Measured {
+    result: Vec<u8>,
+    runs: Vec<Run>,
+}
+
+/// A run: its place, its samples, and its record but for what is of this machine and hour.
+type Run = ([u64; 3], Vec<(String, Vec<u8>)>, Vec<Value>);
+
+impl Measured {
+    /// Takes it from a store with this test alone.
+    fn of(home: &Home) -> Self {
+        let status = home.run(["experiment", "status", "--json"]).json();
+        let runs = status["experiments"][0]["runs"].as_array().unwrap().iter();
+        let one = |run: &Value| {
+            assert_eq!(run["end"], "valid", "{run}");
+            let place = ["block", "cell", "measurement"].map(|key| run[key].as_u64().unwrap());
+            let id = run["run"].as_str().unwrap();
+            let record = home.run(["runs", "show", id, "--json"]).json();
+            let kept = ["total", "series", "loads", "checks", "guest", "duration_ns"];
+            let kept = kept.map(|key| record[key].clone()).to_vec();
+            (place, samples(home, id), kept)
+        };
+        // One that was in flight when the program ended was done again.
+        let runs = runs.filter(|run| run["end"] != "interrupted");
+        let mut runs: Vec<Run> = runs.map(one).collect();
+        runs.sort_by_key(|(place, ..)| *place);
+        let result = fs::read(home.dir().join("result")).unwrap();
+        Self { result, runs }
+    }
+
+    fn assert_is(&self, other: &Self) {
+        let [one, two] = [self, other].map(|of| &of.result);
+        let at = one.iter().zip(two).position(|(a, b)| a != b);
+        let around = |bytes: &[u8]| {
+            let at = at.unwrap_or_default();
+            let part = &bytes[at.saturating_sub(300)..(at + 100).min(bytes.len())];
+            String::from_utf8_lossy(part).into_owned()
+        };
+        assert!(
+            one == two,
+            "the results differ: {}\n{}",
+            around(one),
+            around(two)
+        );
+        assert_eq!((self.runs.len(), other.runs.len()), (2, 2));
+        for ((place, files, record), (other_place, other_files, other)) in
+            self.runs.iter().zip(&other.runs)
+        {
+            assert_eq!(place, other_place);
+            assert!(files == other_files, "{place:?}: samples differ");
+            assert_eq!(record, other, "{place:?}");
+        }
+    }
+}
+
+/// The arguments of the test that gives it, and further ones.
+fn two_seeds(home: &Home, rt: &std::path::Path, more: &[&str]) -> Vec<String> {
+    let fixed = [
+        "kernel",
+        "latency-test",
+        "--load=fork",
+        "--seeds=2",
+        "--samples=100",
+        "--quiet",
+    ];
+    let all = fixed.into_iter().chain(more.iter().copied());
+    let own = [
+        format!("rt={}", rt.display()),
+        format!("--output={}", home.dir().join("result").display()),
+    ];
+    all.map(ToOwned::to_owned).chain(own).collect()
+}
+
+/// Two guests side by side, which nobody disturbs but other tests. Measured once for all that compare with it.
+fn side_by_side(rt: &std::path::Path) -> &'static Measured {
+    static MEASURED: OnceLock<Measured> = OnceLock::new();
+    MEASURED.get_or_init(|| {
+        let home = Home::aside();
+        finish(home.command(two_seeds(&home, rt, &["--jobs=2"]))).fine();
+        Measured::of(&home)
+    })
 }
 
 #[test]
 fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
     let Some(images) = images() else { return };
-    let args = |home: &Home, more: &[&str]| {
-        let fixed = [
-            "kernel",
-            "latency-test",
-            "--idle",
-            "--seeds=2",
-            "--samples=50",
-            "--jobs=1",
-        ];
-        let all = fixed.into_iter().chain(more.iter().copied());
-        let own = [
-            format!("rt={}", images.rt.display()),
-            format!("--output={}", home.dir().join("result").display()),
-        ];
-        all.map(ToOwned::to_owned).chain(own).collect::<Vec<_>>()
+    let home = Home::aside();
+    let args = |more: &[&str]| two_seeds(&home, &images.rt, more);
+    let running = Running::start(home.command(args(&["--jobs=1"])));
+    let experiments = home.store().join("experiments");
+    let has_one = || {
+        let test = fs::read_dir(&experiments).ok()?.next()?.ok()?.path();
+        let log = fs::read(test.join("log.jsonl")).ok()?;
+        Some(String::from_utf8_lossy(&log).contains("\"end\""))
     };
-    let result = |home: &Home| fs::read(home.dir().join("result")).unwrap();
-    let (whole, cut) = (Home::aside(), Home::aside());
-    finish(whole.command(args(&whole, &["--quiet"]))).fine();
-    let running = Running::start(cut.command(args(&cut, &["--quiet"])));
-    let done = || {
-        let status = cut.run(["experiment", "status", "--json"]).json();
-        let runs = status["experiments"][0]["runs"].as_array().cloned();
-        let runs = runs.unwrap_or_default();
-        runs.iter().filter(|run| run["end"] == "valid").count()
-    };
-    assert!(wait_until(|| done() >= 1));
+    assert!(wait_until(|| has_one() == Some(true)));
     running.signal("KILL");
     drop(running);
-    let before = done();
-    assert!(before < 2, "{before}");
-    let status = cut.run(["experiment", "status", "--json"]).json();
-    let name = status["experiments"][0]["plan"]["name"].as_str().unwrap();
-    cut.run(["experiment", "resume", name])
+    let status = || home.run(["experiment", "status", "--json"]).json()["experiments"][0].clone();
+    let done = || {
+        let runs = status()["runs"].as_array().unwrap().clone();
+        runs.iter().filter(|run| run["end"] == "valid").count()
+    };
+    assert_eq!(done(), 1);
+    let name = status()["plan"]["name"].as_str().unwrap().to_owned();
+    home.run(["experiment", "resume", &name])
         .error(2, &["only `punctual kernel latency-test`"]);
     let resume = format!("--resume={name}");
-    finish(cut.command(args(&cut, &["--load=fork", &resume]))).error(2, &["other options"]);
-    finish(cut.command(args(&cut, &["--quiet", &resume]))).fine();
+    finish(home.command(args(&["--idle", &resume]))).error(2, &["other options"]);
+    finish(home.command(args(&["--jobs=1", &resume]))).fine();
     assert_eq!(done(), 2);
-    assert!(result(&whole) == result(&cut), "the results differ");
+    Measured::of(&home).assert_is(side_by_side(&images.rt));
 }
 
-/// The signals that QEMU takes note of, and does nothing about, wake its main thread up.
-fn disturb(guest: u32) {
-    let Some(pid) = i32::try_from(guest).ok().and_then(Pid::from_raw) else {
-        return;
-    };
-    // Before QEMU has asked for it, the signal ends the process.
-    let blocked = || {
-        let status = fs::read(format!("/proc/{guest}/status")).ok()?;
+/// A guest that is disturbed by signals that QEMU takes note of, and does nothing about: each wakes its main thread up.
+struct Disturbed {
+    pid: u32,
+    /// It stays the process's own however long that has been gone.
+    handle: OwnedFd,
+    /// Before QEMU has asked for it, the signal ends the process.
+    is_ready: bool,
+}
+
+impl Disturbed {
+    fn new(pid: u32) -> Option<Self> {
+        let number = Pid::from_raw(i32::try_from(pid).ok()?)?;
+        let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
+        let is_ready = false;
+        Some(Self {
+            pid,
+            handle,
+            is_ready,
+        })
+    }
+
+    /// Returns how many signals it was sent.
+    fn disturb(&mut self) -> u64 {
+        self.is_ready = self.is_ready || self.blocks() == Some(true);
+        let sent = self.is_ready && pidfd_send_signal(&self.handle, Signal::IO).is_ok();
+        u64::from(sent)
+    }
+
+    fn blocks(&self) -> Option<bool> {
+        let status = fs::read(format!("/proc/{}/status", self.pid)).ok()?;
         let status = String::from_utf8_lossy(&status);
         let mask = status
             .lines()
@@ -211,26 +291,33 @@ fn disturb(guest: u32) {
         let holds = |signal: Signal| mask & (1 << (signal.as_raw() - 1)) != 0;
         // While a process or thread is being made, all signals are blocked.
         Some(holds(Signal::IO) && !holds(Signal::INT))
-    };
-    if blocked() == Some(true) {
-        // It may have ended meanwhile; its number is its parent's to give away.
-        let _ = kill_process(pid, Signal::IO);
     }
 }
 
 /// Signals the guests of a program, and has a load beside it, until it ends.
 fn disturb_all(home: &Home, program: &mut Running) {
+    const ROUND: Duration = Duration::from_micros(330);
     let begun = Instant::now();
-    let mut signals = 0_u64;
-    let load = home.start(["load", "cpu:1", "--duration=3h", "--quiet"]);
-    while program.is_alive() {
-        assert!(begun.elapsed() < HANG, "it does not end");
-        for guest in guests_of(program.id()) {
-            disturb(guest);
-            signals += 1;
+    // It begins and ends to compute again and again: that disturbs more than a load that goes on, and leaves others their CPU.
+    let load = "cpu:1@intensity=20%";
+    let load = home.start(["load", load, "--duration=3h", "--quiet"]);
+    let mut guests: Vec<Disturbed> = Vec::new();
+    let mut signals = 0;
+    for round in 0_u64.. {
+        if round % 16 == 0 {
+            assert!(begun.elapsed() < HANG, "it does not end");
+            if !program.is_alive() {
+                break;
+            }
+            let there = guests_of(program.id());
+            guests.retain(|guest| there.contains(&guest.pid));
+            let known: Vec<u32> = guests.iter().map(|guest| guest.pid).collect();
+            let new = there.into_iter().filter(|pid| !known.contains(pid));
+            guests.extend(new.filter_map(Disturbed::new));
         }
-        // An odd number: in step with nothing in the guest.
-        std::thread::sleep(Duration::from_micros(130));
+        signals += guests.iter_mut().map(Disturbed::disturb).sum::<u64>();
+        // In step with nothing in the guest.
+        std::thread::sleep(ROUND);
     }
     load.signal("TERM");
     drop(load.wait());
@@ -241,51 +328,10 @@ fn disturb_all(home: &Home, program: &mut Running) {
 #[test]
 fn guests_give_the_same_bytes_however_many_run_and_whatever_disturbs_the_machine() {
     let Some(images) = images() else { return };
-    let measured = |jobs: &str, disturbed: bool| {
-        let home = Home::aside();
-        let file = home.dir().join("result");
-        let args = [
-            "kernel".to_owned(),
-            "latency-test".to_owned(),
-            format!("rt={}", images.rt.display()),
-            "--load=fork".to_owned(),
-            "--seeds=2".to_owned(),
-            "--samples=100".to_owned(),
-            "--quiet".to_owned(),
-            format!("--jobs={jobs}"),
-            format!("--output={}", file.display()),
-        ];
-        let mut running = Running::start(home.command(args));
-        if disturbed {
-            disturb_all(&home, &mut running);
-        }
-        running.wait().fine();
-        (home, fs::read(file).unwrap())
-    };
-    let (two, one) = (measured("2", false), measured("1", true));
-    let at = two.1.iter().zip(&one.1).position(|(a, b)| a != b);
-    let around = |bytes: &[u8]| {
-        let at = at.unwrap_or_default();
-        String::from_utf8_lossy(&bytes[at.saturating_sub(300)..(at + 100).min(bytes.len())])
-            .into_owned()
-    };
-    assert!(
-        two.1 == one.1,
-        "the results differ: {}\n{}",
-        around(&two.1),
-        around(&one.1)
-    );
-    let (runs, same) = (runs_of(&one.0), runs_of(&two.0));
-    assert_eq!((runs.len(), same.len()), (2, 2));
-    for ((place, id), (other_place, other)) in runs.iter().zip(&same) {
-        assert_eq!(place, other_place);
-        let files = samples(&one.0, id);
-        assert!(files == samples(&two.0, other), "{place:?}: samples differ");
-        let record = |home: &Home, id: &str| {
-            let run = home.run(["runs", "show", id, "--json"]).json();
-            let kept = ["total", "series", "loads", "checks", "guest", "duration_ns"];
-            kept.map(|key| run[key].clone())
-        };
-        assert_eq!(record(&one.0, id), record(&two.0, other), "{place:?}");
-    }
+    let home = Home::aside();
+    let one = two_seeds(&home, &images.rt, &["--jobs=1"]);
+    let mut running = Running::start(home.command(one));
+    disturb_all(&home, &mut running);
+    running.wait().fine();
+    Measured::of(&home).assert_is(side_by_side(&images.rt));
 }
