@@ -61,7 +61,7 @@ fn rt(home: &Home, version: &str, source: &Path, more: &[&str]) -> Answer {
         "--anyway",
         "--no-ccache",
     ];
-    let few = ["--seeds=2", "--samples=300", "--load=fork"];
+    let few = ["--seeds=2", "--samples=50", "--load=fork"];
     let mut command = home.command(fixed.iter().chain(&few).chain(more));
     if let Some(images) = machine_images() {
         command.env("STOCK", images.0).env("RT", images.1);
