@@ -189,7 +189,7 @@ fn a_set_that_asks_for_more_than_a_cpu_ends_in_time_and_counts_what_never_began(
 
 #[test]
 fn sets_that_cannot_run_are_one_error_before_anything_starts() {
-    let home = Home::new();
+    let home = Home::aside();
     let task =
         |more: &str| format!("[[task]]\nname = 'x'\nperiod = '10ms'\nexecution = '1ms'\n{more}\n");
     let many: String = (0..101)
@@ -278,7 +278,7 @@ fn a_set_runs_in_virtual_time_and_the_same_set_gives_the_same_bytes() {
     let Some(images) = guests::images() else {
         return;
     };
-    let home = Home::new();
+    let home = Home::aside();
     let file = written(&home, REAL_TIME);
     let target = format!("--target=guest:{},virtual-time", images.rt.display());
     let run = |name: &str| {
