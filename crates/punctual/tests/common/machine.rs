@@ -138,7 +138,7 @@ impl Turn {
 /// Gives the processor to tests that run alone, one after the other, and for which all others wait: this thread and what it starts have
 /// less of it from now on.
 pub(crate) fn yields() {
-    rustix::process::setpriority_process(None, 5).unwrap();
+    rustix::process::setpriority_process(None, 3).unwrap();
 }
 
 impl Held {
