@@ -135,16 +135,18 @@ class ActionModule(ActionBase):
         files, kept, base, installed = args["files"], args["directory"], args["base"], args["installed"]
         if kept and not kept.startswith("/"):
             raise Fail("failed", "directory: must be an absolute path")
-        probe = PROBE % {
+        asked = {
             "mark": MARK,
             "base": quote(base),
             "kept": quote(kept),
             "installed": quote("yes" if installed else ""),
         }
-        said = host.run(probe, login=True)
+        # The one who will run it looks at what is there; the one who logs in would only read all of it once more.
+        first = dict(asked, kept="''", installed="''") if host.becomes else asked
+        said = host.run(PROBE % first, login=True)
         login = self._note(said)
         if host.becomes:
-            said = host.run(probe)
+            said = host.run(PROBE % asked)
             self._note(said)
         base = said.get("base") or "/tmp"
         known = self._known
