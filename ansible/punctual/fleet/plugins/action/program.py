@@ -151,7 +151,7 @@ class ActionModule(ActionBase):
         base = said.get("base") or "/tmp"
         known = self._known
         if installed:
-            return self._installed(host, said, base, args["version"])
+            return self._installed(host, said, base, args["version"], login)
         machine = known["machine"]
         local = file_for(files, machine)
         if local is None:
@@ -256,7 +256,7 @@ class ActionModule(ActionBase):
         if not said.get("place"):
             raise Fail("disk_full" if looks_full(said.why()) else "failed", said.why())
 
-    def _installed(self, host, said, base, wanted):
+    def _installed(self, host, said, base, wanted, login):
         known = self._known
         if not said.get("program"):
             raise Fail("other_version", "no Punctual is installed")
@@ -268,10 +268,12 @@ class ActionModule(ActionBase):
             )
         if self._task.check_mode:
             return {"changed": False, "punctual_fleet": dict(known, state="checked")}
-        program = said.get("program")
-        work = self._new_place(base)
-        self._make(host, work, "700")
-        known.update(program=program, work=work, upload=work, login_uid=known["uid"])
+        upload = work = self._new_place(base)
+        self._make(host, upload, "755" if host.becomes else "700", login=True)
+        if host.becomes:
+            work = self._new_place(base)
+            self._make(host, work, "700")
+        known.update(program=said.get("program"), work=work, upload=upload, login_uid=login)
         return {"changed": False, "punctual_fleet": dict(known, state="ready")}
 
     @staticmethod
