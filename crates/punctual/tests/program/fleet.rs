@@ -22,7 +22,6 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::browser::Browser;
 use crate::common::machine;
 use crate::common::{Answer, Home, Running, finish, program, wait_until};
 use crate::schema::{assert_valid, schema};
@@ -102,6 +101,54 @@ impl Fleet {
         command.args(["--target", pid.trim(), "--mount", "--pid"]);
         command.args(["sh", "-ec", script]);
         finish(command).fine();
+    }
+
+    /// Has every host find our program, as one that is installed: nothing is packed, sent, unpacked and checked for what is not
+    /// about that (`--installed`).
+    pub(super) fn has_program(&self) {
+        self.share_program();
+        for host in &self.hosts {
+            // Also where an ordinary user looks for programs.
+            self.on(
+                host,
+                "mount -t tmpfs none /usr/local/bin
+                 ln -s /mnt/punctual /usr/local/bin/punctual",
+            );
+        }
+    }
+
+    /// Puts our program into the directory that is `/mnt` on each host.
+    pub(super) fn share_program(&self) {
+        let place = self.dir.join("punctual");
+        if fs::hard_link(sent(), &place).is_err() {
+            fs::copy(sent(), &place).unwrap();
+        }
+    }
+
+    /// The paths of what is below a directory of a host, as they are there. It is read from here, so that who waits for something can
+    /// ask again and again.
+    pub(super) fn files(&self, host: &str, dir: &str) -> Vec<String> {
+        fn add(root: &str, dir: &str, found: &mut Vec<String>) {
+            // What is removed meanwhile is not there.
+            let entries = fs::read_dir(format!("{root}{dir}")).into_iter().flatten();
+            for entry in entries.flatten() {
+                let path = format!("{dir}/{}", entry.file_name().display());
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    add(root, &path, found);
+                }
+                found.push(path);
+            }
+        }
+        let pid = machine::read(&self.dir.join(format!("{host}.pid"))).unwrap();
+        let mut found = Vec::new();
+        add(&format!("/proc/{}/root", pid.trim()), dir, &mut found);
+        found
+    }
+
+    /// Whether a run is being made below a directory of a host.
+    fn measures(&self, host: &str, dir: &str) -> bool {
+        let files = self.files(host, dir);
+        files.iter().any(|path| path.contains("/runs/.tmp-"))
     }
 
     /// Gives every host a script that is its Punctual. What lies in our directory is in `/mnt` there.
@@ -206,22 +253,19 @@ fn is_done(host: &Value) -> bool {
 
 #[test]
 fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a", "b", "c", "d", "e"]) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &["a", "b", "c"]) else {
         return;
     };
-    for round in 1..=2_usize {
-        let answer = fleet.run("measure", &QUICK);
-        let hosts = hosts(&answer);
-        assert_eq!(hosts.len(), 5);
-        for host in hosts.values() {
-            assert!(is_done(host), "{answer:#?}");
-            assert_eq!(host["changed"], false);
-            assert_eq!(host["runs"].as_array().unwrap().len(), 1);
-        }
-        fleet.nothing_left();
-        let runs = fleet.home.list();
-        assert_eq!(runs.len(), 5 * round);
+    let answer = fleet.run("measure", &QUICK);
+    let measured = hosts(&answer);
+    assert_eq!(measured.len(), 3);
+    for host in measured.values() {
+        assert!(is_done(host), "{answer:#?}");
+        assert_eq!(host["changed"], false);
+        assert_eq!(host["runs"].as_array().unwrap().len(), 1);
     }
+    fleet.nothing_left();
+    assert_eq!(fleet.home.list().len(), 3);
     // A run knows its host twice: by its own name, and by that of the inventory.
     let run = fleet
         .home
@@ -240,21 +284,25 @@ fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
         .home
         .run(["compare", "host:a", "host:z"])
         .error(2, &["host:z"]);
-    // The program stays if that is asked for, and the second time nothing is copied.
-    for changed in [true, false] {
-        let args = ["--keep", "/var/lib/kept", "--hosts", "a", "--serial"];
-        let answer = fleet.run("measure", &[&args[..], &QUICK].concat());
-        assert_eq!(hosts(&answer)["a"]["changed"], changed);
-        let left = fleet.script("left", &["a"]);
+    // The program stays if that is asked for, and where it is already nothing is copied.
+    fleet.share_program();
+    fleet.on(
+        "a",
+        "install -d /var/lib/kept; install -m 755 /mnt/punctual /var/lib/kept",
+    );
+    let args = ["--keep", "/var/lib/kept", "--hosts=a,b", "--serial"];
+    let answer = fleet.run("measure", &[&args[..], &QUICK].concat());
+    let kept = hosts(&answer);
+    assert_eq!(kept.len(), 2);
+    for (name, changed) in [("a", false), ("b", true)] {
+        let host = &kept[name];
+        assert!(is_done(host), "{answer:#?}");
+        assert_eq!(host["changed"], changed, "{host:#}");
+        let left = fleet.script("left", &[name]);
         assert_eq!(left, "/var/lib/kept\n/var/lib/kept/punctual\n");
     }
-    let looked = fleet.run("measure", &[&["--check"][..], &QUICK].concat());
-    for host in hosts(looked.fine()).values() {
-        assert_eq!(
-            (&host["state"], &host["uid"]),
-            (&"checked".into(), &0.into())
-        );
-    }
+    // What came before stays.
+    assert_eq!(fleet.home.list().len(), 5);
 }
 
 #[test]
@@ -273,7 +321,7 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
     fleet.add("away ansible_host=10.231.9.9");
     let busy = machine::read(&fleet.dir.join("busy.pid")).unwrap();
     // A host has directories of its own where this one may have the program.
-    fs::copy(sent(), fleet.dir.join("punctual")).unwrap();
+    fleet.share_program();
     let mut elsewhere = Command::new("nsenter");
     elsewhere
         .args(["--target", busy.trim(), "--mount", "--pid", "/mnt/punctual"])
@@ -285,22 +333,13 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
             "--quiet",
         ]);
     let mut elsewhere = Running::start(elsewhere);
-    let busy = || {
-        fleet
-            .script("left", &["busy"])
-            .contains("/run/other/runs/.tmp-")
-    };
+    let busy = || fleet.measures("busy", "/run/other");
     assert!(wait_until(|| busy() || !elsewhere.is_alive()) && busy());
     let arguments =
-        "-- wakeup --priority=f:20 --dma-latency=off --threads=1 --interval=50ms --duration=8s";
+        "-- wakeup --priority=f:20 --dma-latency=off --threads=1 --interval=50ms --duration=6s";
     let arguments: Vec<&str> = arguments.split_whitespace().collect();
     let running = Running::start(fleet.command("measure", &arguments));
-    let began = || {
-        fleet
-            .script("left", &["dies"])
-            .contains("/store/runs/.tmp-")
-    };
-    assert!(wait_until(began));
+    assert!(wait_until(|| fleet.measures("dies", "/tmp")));
     fleet.script("kill", &["dies"]);
     let answer = running.wait();
     assert_eq!(answer.code(), 1, "{answer:#?}");
@@ -326,16 +365,11 @@ fn every_host_is_a_line_of_the_result_however_it_ends() {
         let runs = host["runs"].as_array().unwrap().len();
         assert_eq!(runs, usize::from(state == "done"), "{host:#}");
     }
-    if let Some(browser) = Browser::new() {
-        let (file, page) = (
-            fleet.home.dir().join("fleet.json"),
-            browser.page("fleet.html"),
-        );
-        fs::write(&file, &answer.stdout).unwrap();
-        let [file, to] = [&file, &page].map(|path| path.to_str().unwrap());
-        fleet.home.run(["report", file, "--force", "-o", to]).fine();
-        browser.looks_at(&[page]);
-    }
+    // A page like this is looked at with that of machines.
+    let [file, page] = ["fleet.json", "fleet.html"].map(|name| fleet.home.dir().join(name));
+    fs::write(&file, &answer.stdout).unwrap();
+    let [file, page] = [&file, &page].map(|path| path.to_str().unwrap());
+    fleet.home.run(["report", file, "-o", page]).fine();
     // What is on a host that is gone cannot be removed, and is named.
     assert_eq!(hosts["dies"]["left"].as_array().unwrap().len(), 1);
     // The host ends with all that runs on it, which nsenter waits for.
@@ -354,6 +388,7 @@ fn a_user_of_sudo_measures_as_root_with_become_and_leaves_nothing() {
     let Some(fleet) = Fleet::new(Home::new(), &["mine:sudo"]) else {
         return;
     };
+    fleet.has_program();
     let real_time = [
         "--",
         "wakeup",
@@ -366,12 +401,19 @@ fn a_user_of_sudo_measures_as_root_with_become_and_leaves_nothing() {
         let answer = fleet.run("measure", &[more, &real_time[..]].concat());
         hosts(&answer)["mine"].clone()
     };
-    let refused = host(&[]);
+    let refused = host(&["--installed"]);
     assert_eq!(refused["state"], "no_privilege", "{refused:#}");
     let measured = host(&["--become"]);
     assert!(is_done(&measured), "{measured:#}");
     assert_eq!(measured["runs"].as_array().unwrap().len(), 1);
-    let kept = fleet.run("tune", &["--become", "--", "status"]);
+    // What is sent and fetched goes by the hands of who logs in, also where nothing is copied.
+    let upload = fleet.home.dir().join("any");
+    fs::write(&upload, "").unwrap();
+    let upload = format!("--file={}", upload.display());
+    let kept = fleet.run(
+        "tune",
+        &["--become", "--installed", &upload, "--", "status"],
+    );
     let state = &hosts(&kept)["mine"];
     assert_eq!(
         (&state["state"], &state["uid"]),
@@ -383,36 +425,43 @@ fn a_user_of_sudo_measures_as_root_with_become_and_leaves_nothing() {
 
 #[test]
 fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &["a", "b"]) else {
         return;
     };
+    fleet.has_program();
     let arguments = "-- wakeup --priority=o --dma-latency=off --threads=1 --duration=3h";
     let arguments: Vec<&str> = arguments.split_whitespace().collect();
     let running = Running::start(fleet.command("measure", &arguments));
     for host in ["a", "b"] {
-        let began = || fleet.script("left", &[host]).contains("/store/runs/.tmp-");
-        assert!(wait_until(began));
+        assert!(wait_until(|| fleet.measures(host, "/tmp")));
     }
     // Another fleet at the same time does not measure next to it, and takes nothing of its away.
-    let second = fleet.run("measure", &QUICK);
+    let second = fleet.run("measure", &[&["--installed"][..], &QUICK].concat());
     for host in hosts(&second).values() {
         assert_eq!(host["state"], "busy", "{host:#}");
     }
     for host in ["a", "b"] {
-        assert!(fleet.script("left", &[host]).contains("/store/runs/.tmp-"));
+        assert!(fleet.measures(host, "/tmp"));
     }
     running.signal("INT");
     let answer = running.wait();
     assert_eq!(answer.code(), 1, "{answer:#?}");
     assert_eq!(hosts(&answer).len(), 2);
     assert!(wait_until(|| {
-        let left = ["a", "b"].map(|host| fleet.script("left", &[host]));
-        left.iter().all(String::is_empty)
+        let clean = |host| fleet.files(host, "/tmp").is_empty();
+        // Processes too.
+        ["a", "b"]
+            .into_iter()
+            .all(|host| clean(host) && fleet.script("left", &[host]).is_empty())
     }));
     // One that takes too long is ended, and the others go on.
     let limited = fleet.run(
         "measure",
-        &[&["--timeout=1s", "--hosts=a"], &arguments[..]].concat(),
+        &[
+            &["--installed", "--timeout=1s", "--hosts=a"],
+            &arguments[..],
+        ]
+        .concat(),
     );
     let host = &hosts(&limited)["a"];
     assert!(
@@ -424,21 +473,27 @@ fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
 
 #[test]
 fn a_diagnosis_an_assessment_and_an_experiment_come_back_from_every_host() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a", "b", "c", "d", "e"]) else {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
         return;
     };
-    let doctor = fleet.run("doctor", &[]);
+    fleet.has_program();
+    let run = |verb: &str, args: &[&str]| {
+        let args = [&["--installed"][..], args].concat();
+        fleet.run(verb, &args)
+    };
+    let doctor = run("doctor", &[]);
     let diagnosed = hosts(doctor.fine());
-    assert_eq!(diagnosed.len(), 5);
+    assert_eq!(diagnosed.len(), 2);
     for host in diagnosed.values() {
         assert_valid(&schema("diagnosis.schema.json"), &host["answer"]);
         assert!(host["detail"].as_str().unwrap().contains("finding"));
     }
     // A gate of the hosts is one here.
-    let gate = fleet.run("doctor", &["--", "--fail-on", "info"]);
+    let gate = run("doctor", &["--hosts=a", "--", "--fail-on", "info"]);
     assert_eq!(gate.code(), 3, "{gate:#?}");
-    let assessed = fleet.run("assess", &["--", "--duration=1s", "--load=cpu:1"]);
-    for host in hosts(&assessed).values() {
+    let assessed = hosts(&run("assess", &["--", "--duration=1s", "--load=cpu:1"]));
+    assert_eq!(assessed.len(), 2);
+    for host in assessed.values() {
         assert_eq!(host["runs"].as_array().unwrap().len(), 2, "{host:#}");
         assert_valid(&schema("assessment.schema.json"), &host["answer"]);
     }
@@ -458,9 +513,9 @@ blocks = 2
 "#;
     fs::write(&file, text).unwrap();
     let upload = format!("--file={}", file.display());
-    let answer = fleet.run("experiment", &[&upload, "--", "run", "plan.toml"]);
+    let answer = run("experiment", &[&upload, "--", "run", "plan.toml"]);
     let hosts = hosts(&answer);
-    assert_eq!(hosts.len(), 5);
+    assert_eq!(hosts.len(), 2);
     for (name, host) in hosts {
         // A run that the machine made invalid is repeated, and both are kept.
         let runs = host["runs"].as_array().unwrap().len();

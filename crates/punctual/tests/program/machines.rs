@@ -259,7 +259,7 @@ fn a_gate_does_not_open_where_a_machine_or_a_figure_was_left_out() {
 }
 
 #[test]
-fn a_page_of_machines_with_ordinary_names_is_read_in_a_browser() {
+fn pages_of_machines_with_ordinary_names_and_of_a_fleet_are_read_in_a_browser() {
     let Some(browser) = Browser::new() else {
         return;
     };
@@ -281,7 +281,14 @@ fn a_page_of_machines_with_ordinary_names_is_read_in_a_browser() {
     fleet(&home, &dir, &args).fine();
     // It has dots, whose keys are looked at too.
     assert!(machine::read(&page).unwrap().contains("\"sh\":\"points\""));
-    browser.looks_at(&[page]);
+    // Of hosts that ended in all the ways that the tests of `fleet` have.
+    let of_fleet = browser.page("fleet.html");
+    let answer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored/fleet.json");
+    let json = serde_json::from_str(&machine::read(&answer).unwrap()).unwrap();
+    assert_valid(&schema("fleet.schema.json"), &json);
+    let [from, to] = [&answer, &of_fleet].map(|path| path.to_str().unwrap());
+    home.run(["report", from, "--force", "-o", to]).fine();
+    browser.looks_at(&[page, of_fleet]);
 }
 
 #[test]

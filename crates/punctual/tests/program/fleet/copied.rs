@@ -3,19 +3,10 @@
 
 //! The program on a host: where it may lie, who may change it, and what stays of it when its way there is cut short.
 
-use std::fs;
-
 use serde_json::Value;
 
 use super::{Fleet, hosts, sent};
-use crate::common::{Home, Running, machine, wait_until};
-
-/// What became of `host` in a diagnosis.
-fn diagnosed(fleet: &Fleet, host: &str, args: &[&str]) -> Value {
-    let hosts_of = ["--hosts", host];
-    let answer = fleet.run("doctor", &[&hosts_of[..], args].concat());
-    hosts(&answer)[host].clone()
-}
+use crate::common::{Home, Running, finish, machine, wait_until};
 
 fn refused(host: &Value, why: &str) {
     assert_eq!(host["state"], "failed", "{host:#}");
@@ -28,95 +19,135 @@ fn root_starts_no_kept_program_that_others_can_change() {
     if !machine::has_tool("sudo") {
         return;
     }
-    let Some(fleet) = Fleet::new(Home::new(), &["mine:sudo"]) else {
+    const KEPT: &str = "/run/at/all/kept";
+    // Each has that place in another way: what is done there, whether it is refused or changes anything, and why.
+    let root = format!("install -d {KEPT}; install -m 755 /mnt/punctual {KEPT}");
+    let linked = root.replace(KEPT, "/run/home/kept");
+    let file = format!("{KEPT}/punctual");
+    let ways = [
+        // The right program, which its owner can replace at any moment.
+        ("theirs", format!("{root}; chown -R 4321 {KEPT}"), Err(KEPT)),
+        // Root's, below a directory of theirs, which they can put another in place of; by its own name and by a link.
+        (
+            "below",
+            format!("{root}; chown 4321 /run/at"),
+            Err("/run/at"),
+        ),
+        (
+            "link",
+            format!("{linked}; mkdir -p /run/at/all; ln -s ../../home/kept {KEPT}"),
+            Err("/run/home"),
+        ),
+        (
+            "none",
+            "install -d -o 4321 /run/at".to_owned(),
+            Err("/run/at"),
+        ),
+        // Root's, and writable by a group.
+        (
+            "file",
+            format!("{root}; chgrp 4321 {file}; chmod 775 {file}"),
+            Err(file.as_str()),
+        ),
+        ("group", format!("{root}; chmod 2775 {KEPT}"), Err(KEPT)),
+        ("there", root.clone(), Ok(false)),
+        ("new", "true".to_owned(), Ok(true)),
+    ];
+    let hosts_of = ways.each_ref().map(|(host, ..)| format!("{host}:sudo"));
+    let hosts_of = hosts_of.each_ref().map(String::as_str);
+    let Some(fleet) = Fleet::new(Home::aside(), &hosts_of) else {
         return;
     };
-    fs::copy(sent(), fleet.inventory().with_file_name("program")).unwrap();
-    let kept = |dir: &str| diagnosed(&fleet, "mine", &["--become", "--keep", dir]);
-    // The right program, which its owner can replace at any moment.
-    let theirs = "install -d -o 4321 /run/home/kept
-                  install -o 4321 -m 755 /mnt/program /run/home/kept/punctual";
-    fleet.on("mine", theirs);
-    refused(&kept("/run/home/kept"), "/run/home/kept: others can write");
-    // Root's, below a directory of theirs, which they can put another in place of; by its own name and by a link.
-    let below = "chown -R 0:0 /run/home/kept; ln -s home/kept /run/link";
-    fleet.on("mine", below);
-    refused(&kept("/run/home/kept"), "/run/home: others can write");
-    refused(&kept("/run/link"), "/run/home: others can write");
-    refused(&kept("/run/home/new/one"), "/run/home: others can write");
-    fleet.on("mine", "[ ! -e /run/home/new ]");
-    // Root's, and writable by a group.
-    fleet.on(
-        "mine",
-        "install -d /run/kept; install -g 4321 -m 775 /mnt/program /run/kept/punctual",
-    );
-    refused(&kept("/run/kept"), "/run/kept/punctual: others can write");
-    fleet.on("mine", "chmod 755 /run/kept/punctual; chmod 2775 /run/kept");
-    refused(&kept("/run/kept"), "/run/kept: others can write");
-    fleet.on("mine", "chmod 755 /run/kept");
-    let host = kept("/run/kept");
-    assert_eq!(
-        (&host["state"], &host["changed"]),
-        (&"done".into(), &false.into()),
-        "{host:#}"
-    );
-    let host = kept("/run/other/kept");
-    assert_eq!(
-        (&host["state"], &host["changed"]),
-        (&"done".into(), &true.into()),
-        "{host:#}"
-    );
-    assert!(!fleet.script("left", &["mine"]).contains("punctual-fleet."));
+    fleet.share_program();
+    for (host, done, _) in &ways {
+        fleet.on(host, done);
+    }
+    let mut command = fleet.command("doctor", &["--become", "--keep", KEPT]);
+    // All of them log in at the same time, on whatever CPUs there are.
+    command.env("ANSIBLE_TIMEOUT", "60");
+    let mut all = hosts(&finish(command));
+    for (name, _, expected) in &ways {
+        let host = all.remove(*name).unwrap();
+        match expected {
+            Err(what) => refused(&host, &format!("{what}: others can write")),
+            Ok(changed) => assert_eq!(
+                (&host["state"], &host["changed"]),
+                (&"done".into(), &(*changed).into()),
+                "{host:#}"
+            ),
+        }
+        let left = fleet.script("left", &[name]);
+        assert!(!left.contains("punctual-fleet."), "left on {name}: {left}");
+    }
+    fleet.on("none", "[ ! -e /run/at/all ]");
 }
 
 #[test]
 fn odd_hosts_are_understood_or_named() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a"]) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &["a", "b"]) else {
         return;
     };
+    fleet.on("a", "mkdir /run/data");
+    fleet.on(
+        "b",
+        "mkdir /run/data; mount -t tmpfs -o noexec none /run/data",
+    );
     // A login that ends within a line.
     let shell = "printf '%s\\n' \"printf '\\033[2Jwelcome '\" >/root/.bashrc";
     fleet.on("a", shell);
-    let host = diagnosed(&fleet, "a", &["--check"]);
-    assert_eq!(host["state"], "checked", "{host:#}");
-    fleet.on(
-        "a",
-        "mkdir /run/data; mount -t tmpfs -o noexec none /run/data",
+    let base = ["--base", "/run/data"];
+    let mut looked = hosts(&fleet.run("doctor", &[&base[..], &["--check"]].concat()));
+    let host = looked.remove("a").unwrap();
+    assert_eq!(
+        (&host["state"], &host["uid"]),
+        (&"checked".into(), &0.into()),
+        "{host:#}"
     );
-    for more in [&["--check"][..], &[]] {
-        let args = [&["--base", "/run/data"], more].concat();
-        refused(&diagnosed(&fleet, "a", &args), "noexec");
-    }
+    refused(&looked["b"], "noexec");
+    let refusal = fleet.run("doctor", &[&base[..], &["--hosts=b"]].concat());
+    refused(&hosts(&refusal)["b"], "noexec");
 }
 
 #[test]
 fn nothing_stays_of_a_copy_that_is_stopped() {
-    let Some(fleet) = Fleet::new(Home::new(), &["slow", "mine:sudo"]) else {
-        return;
-    };
     let mut names = vec!["slow"];
+    let mut kinds = vec!["slow"];
     if machine::has_tool("sudo") {
         names.push("mine");
+        kinds.push("mine:sudo");
     }
+    let Some(fleet) = Fleet::new(Home::aside(), &kinds) else {
+        return;
+    };
     for host in &names {
         fleet.on(
             host,
             "mount -t tmpfs none /usr/local/sbin
-             printf '#!/bin/sh\\nsleep 20; exec /usr/bin/sha256sum \"$@\"\\n' >/usr/local/sbin/sha256sum
+             printf '#!/bin/sh\\nsleep 10000; exec /usr/bin/sha256sum \"$@\"\\n' >/usr/local/sbin/sha256sum
              chmod 755 /usr/local/sbin/sha256sum",
         );
-        let limit = format!("--hosts={host}");
-        let mut args = vec![limit.as_str()];
-        if *host == "mine" {
-            args.push("--become");
-        }
-        let running = Running::start(fleet.command("doctor", &args));
-        let copied = || fleet.script("left", &[host]).contains("/punctual\n");
+    }
+    // One of them as who logs in, and one as whom it becomes.
+    if names.len() > 1 {
+        fleet.add("[becoming]\nmine\n[becoming:vars]\nansible_become=true");
+    }
+    // It is not started, so that of guests does, which is smaller.
+    let mut command = fleet.command("doctor", &["--program"]);
+    command.arg(std::env::var_os("PUNCTUAL_AGENT").unwrap_or_else(|| sent().into()));
+    let running = Running::start(command);
+    for host in &names {
+        let copied = || {
+            let files = fleet.files(host, "/tmp");
+            files.iter().any(|path| path.ends_with("/punctual"))
+        };
         assert!(wait_until(copied), "{host}");
-        running.signal("INT");
-        let answer = running.wait();
-        assert_eq!(answer.code(), 1, "{answer:#?}");
-        let host = &hosts(&answer)[*host];
+    }
+    running.signal("INT");
+    let answer = running.wait();
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let stopped = hosts(&answer);
+    assert_eq!(stopped.len(), names.len(), "{answer:#?}");
+    for host in stopped.values() {
         assert_eq!(
             host["detail"], "stopped while the program was copied",
             "{host:#}"
@@ -124,6 +155,9 @@ fn nothing_stays_of_a_copy_that_is_stopped() {
         let left = host["left"].as_array();
         assert!(left.is_none_or(Vec::is_empty), "{host:#}");
     }
-    let left = |host: &&str| fleet.script("left", &[*host]).contains("punctual-fleet.");
+    let left = |host: &&str| {
+        let files = fleet.files(host, "/tmp");
+        files.iter().any(|path| path.contains("punctual-fleet."))
+    };
     assert!(wait_until(|| !names.iter().any(left)));
 }

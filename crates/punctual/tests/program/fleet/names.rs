@@ -89,13 +89,16 @@ fn a_name_is_only_a_name() {
     fleet.on("a", ": >/run/slow");
     let running = Running::start(command());
     let at_work = || {
-        let left = fleet.script("left", &["a"]);
-        left.matches("/stdout\n").count() == names.len()
+        let files = fleet.files("a", "/tmp");
+        let begun = files.iter().filter(|path| path.ends_with("/stdout"));
+        begun.count() == names.len()
     };
     assert!(wait_until(at_work));
     running.signal("INT");
     assert_eq!(hosts(&running.wait()).len(), names.len());
     fleet.on("a", "rm /run/slow");
-    assert!(wait_until(|| fleet.script("left", &["a"]).is_empty()));
+    assert!(wait_until(|| {
+        fleet.files("a", "/tmp").is_empty() && fleet.script("left", &["a"]).is_empty()
+    }));
     assert!(machine::read(proof.as_ref()).is_none());
 }

@@ -47,11 +47,11 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
     let all = [
         "good", "cut", "link", "absolute", "outside", "long", "large", "none",
     ];
-    let Some(fleet) = Fleet::new(Home::new(), &all) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &all) else {
         return;
     };
     fleet.install(&sender());
-    let stored = Home::new();
+    let stored = Home::aside();
     let count = earlier(&stored);
     assert!(count >= 5, "{count}");
     let archive = |host: &str| fleet.inventory().with_file_name(format!("sent-{host}.tar"));
@@ -147,11 +147,11 @@ esac
 
 #[test]
 fn what_a_host_says_last_or_in_part_hides_nothing() {
-    let Some(fleet) = Fleet::new(Home::new(), &["half", "none", "torn"]) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &["half", "none", "torn"]) else {
         return;
     };
     fleet.install(&ENDS.replace("VERSION", env!("CARGO_PKG_VERSION")));
-    let stored = Home::new();
+    let stored = Home::aside();
     let count = earlier(&stored);
     let good = fleet.inventory().with_file_name("good.tar");
     stored

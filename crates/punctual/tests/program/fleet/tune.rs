@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Fleet, hosts, sent};
 use crate::common::{Answer, Home, finish, machine};
@@ -14,9 +14,10 @@ const KNOB: &str = "/proc/sys/vm/stat_interval";
 
 #[test]
 fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
-    let Some(fleet) = Fleet::new(Home::new(), &["a"]) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &["a"]) else {
         return;
     };
+    fleet.has_program();
     // The host has this setting to itself, so that nobody else's is changed for the minutes that the plays take.
     let setting = fleet.inventory().with_file_name("setting");
     fs::write(&setting, "1\n").unwrap();
@@ -24,11 +25,11 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     let knob = || machine::read(&setting).unwrap().trim().to_owned();
     let (before, wanted) = ("1", "7");
     let set = format!("--set=vm.stat_interval={wanted}");
-    let tune = |args: &[&str]| fleet.run("tune", &[&["--"][..], args].concat());
+    let tune = |args: &[&str]| fleet.run("tune", args);
     let host = |answer: &Answer| -> Value { hosts(answer)["a"].clone() };
-    assert_eq!(host(tune(&["apply", &set]).fine())["changed"], true);
+    assert_eq!(host(tune(&["--", "apply", &set]).fine())["changed"], true);
     assert_eq!(knob(), wanted);
-    let again = host(tune(&["apply", &set]).fine());
+    let again = host(tune(&["--installed", "--", "apply", &set]).fine());
     assert_eq!(again["changed"], false, "{again:#}");
     // Only the undo record stays.
     let left = fleet.script("left", &["a"]);
@@ -37,7 +38,10 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
         "{left}"
     );
     assert!(!left.contains("punctual-fleet"), "{left}");
-    assert_eq!(host(tune(&["revert"]).fine())["changed"], true);
+    assert_eq!(
+        host(tune(&["--installed", "--", "revert"]).fine())["changed"],
+        true
+    );
     assert_eq!(knob(), before);
 
     // The same by the role, in plays of a site's own.
@@ -56,43 +60,62 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
         );
         arguments.push("--set=dma_latency=0us");
     }
-    let play = |state: &str, check: bool| {
-        let mut variables = serde_json::json!({
-            "program_files": { std::env::consts::ARCH: sent() },
-            "fleet_become": false,
-            "tune_state": state,
-            "tune_arguments": arguments,
+    let site = fleet.home.dir().join("site.yml");
+    // Plays one after the other: states, and whether the program is copied for that.
+    let play = |states: &[(&str, bool)], check: bool| {
+        let plays = states.iter().map(|(state, copied)| {
+            if *state == "seen" {
+                // What the setting is between two of them.
+                let look = json!({ "ansible.builtin.raw": format!("cat {KNOB} >/mnt/seen") });
+                return json!({ "hosts": "all", "gather_facts": false, "tasks": [look] });
+            }
+            let mut variables = json!({
+                "fleet_become": false,
+                "tune_state": state,
+                "tune_arguments": arguments,
+            });
+            match copied {
+                true => {
+                    variables["program_files"] = json!({ std::env::consts::ARCH: sent() });
+                }
+                false => variables["program_installed"] = true.into(),
+            }
+            if check {
+                // One need not be a list.
+                variables["tune_arguments"] = set.as_str().into();
+            }
+            if *state == "verified" {
+                variables["tune_fetch"] = fetch.to_str().unwrap().into();
+            }
+            json!({
+                "import_playbook": format!("{place}/playbooks/tune.yml"),
+                "vars": variables,
+            })
         });
-        if check {
-            // One need not be a list.
-            variables["tune_arguments"] = set.as_str().into();
-        }
-        if state == "verified" {
-            variables["tune_fetch"] = fetch.to_str().unwrap().into();
-        }
+        let plays: Value = plays.collect();
+        fs::write(&site, plays.to_string()).unwrap();
         let mut command = fleet.enter(["ansible-playbook", "--inventory"]);
-        command.arg(fleet.inventory());
-        command.args(["--extra-vars", &variables.to_string()]);
-        command.args(check.then_some("--check"));
         command
-            .arg(format!("{place}/playbooks/tune.yml"))
+            .arg(fleet.inventory())
+            .args(check.then_some("--check"))
+            .arg(&site)
             .env("ANSIBLE_COLLECTIONS_PATH", &collections);
         finish(command)
     };
-    play("applied", true).fine();
+    play(&[("applied", true)], true).fine();
     assert_eq!(knob(), before);
-    for changed in ["changed=1", "changed=0"] {
-        let applied = play("applied", false);
-        assert!(applied.fine().stdout.contains(changed), "{applied:#?}");
-        assert_eq!(knob(), wanted);
-    }
+    // Of two, the second one changes nothing.
+    let applied = play(&[("applied", true), ("applied", false)], false);
+    let said = &applied.fine().stdout;
+    assert!(said.contains("changed=1 "), "{applied:#?}");
+    assert_eq!(knob(), wanted);
     // What another program has set since is not in effect.
     fs::write(&setting, "3\n").unwrap();
     for (state, why) in [
         ("verified", "reads 3 now, not 7"),
         ("applied", "not as wanted now: vm.stat_interval"),
     ] {
-        let other = play(state, false);
+        let other = play(&[(state, false)], false);
         assert_ne!(other.code(), 0, "{other:#?}");
         assert!(other.stdout.contains(why), "{other:#?}");
     }
@@ -103,13 +126,21 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
         "rm -rf /run/punctual; echo 11111111-2222-4333-8444-555555555555 >/run/boot
          mount --bind /run/boot /proc/sys/kernel/random/boot_id",
     );
-    let lost = play("verified", false);
+    let lost = play(&[("verified", false)], false);
     assert_ne!(lost.code(), 0, "{lost:#?}");
     assert!(lost.stdout.contains("rebooted"), "{lost:#?}");
-    play("applied", false).fine();
-    assert_eq!(knob(), wanted);
-    play("verified", false).fine();
-    play("reverted", false).fine();
+    let seen = setting.with_file_name("seen");
+    play(
+        &[
+            ("applied", false),
+            ("verified", false),
+            ("seen", false),
+            ("reverted", false),
+        ],
+        false,
+    )
+    .fine();
+    assert_eq!(machine::read(&seen).unwrap().trim(), wanted);
     assert_eq!(knob(), before);
 }
 
@@ -117,9 +148,10 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
 fn five_hosts_are_tuned_and_reverted_while_one_is_away_and_one_refuses() {
     const TUNED: [&str; 5] = ["a", "b", "c", "d", "e"];
     let all = [&TUNED[..], &["user:user"]].concat();
-    let Some(fleet) = Fleet::new(Home::new(), &all) else {
+    let Some(fleet) = Fleet::new(Home::aside(), &all) else {
         return;
     };
+    fleet.has_program();
     // Nobody listens there, which is said at once.
     fleet.add("away ansible_host=10.231.255.1");
     let machine_itself = || machine::read(KNOB.as_ref()).unwrap();
@@ -136,7 +168,7 @@ fn five_hosts_are_tuned_and_reverted_while_one_is_away_and_one_refuses() {
     let wanted: [String; 5] = std::array::from_fn(|_| "77".to_owned());
     // The two that cannot do it are lines of every result; returns those of the five that can.
     let tune = |args: &[&str]| -> Vec<Value> {
-        let mut command = fleet.command("tune", &[&["--"][..], args].concat());
+        let mut command = fleet.command("tune", &[&["--installed", "--"][..], args].concat());
         // All seven log in at the same time, on whatever CPUs there are.
         command.env("ANSIBLE_TIMEOUT", "60");
         let answer = finish(command);
