@@ -108,6 +108,9 @@ fn agrees(path: &Path, format: ReportFormat) -> Result<(), CliError> {
         ("tap", _) => "--format tap writes such a file",
         ("svg", _) => "--svg DIR writes the charts as SVG files",
         ("png", _) => "--png DIR writes the charts as PNG files",
+        ("json", _) => "`punctual runs show RUN --json` prints the record of a run",
+        ("csv", _) => "`punctual runs export RUN --format csv` writes the samples of a run",
+        ("pdf", _) => "write a page, -o report.html, and print it to a PDF in a browser",
         _ => return Ok(()),
     };
     let form = format.to_possible_value();
@@ -142,6 +145,9 @@ mod tests {
             ("x.html", Md, "--format html"),
             ("x.xml", Html, "--format junit"),
             ("x.tap", Junit, "--format tap"),
+            ("x.json", Html, "--json"),
+            ("x.csv", Md, "--format csv"),
+            ("x.pdf", Html, "report.html"),
         ] {
             let err = agrees(Path::new(name), format).unwrap_err();
             assert_eq!(err.exit(), Exit::Usage, "{name}");

@@ -96,6 +96,11 @@ fn apply(
     let prepared = tuning::prepare(place, wish)?;
     tuning::refuse(&prepared.plan, care.yes)?;
     if prepared.plan.is_empty() {
+        if duration.is_some() {
+            remark(
+                "Note: --for takes back what this command changes, which is nothing; what was set before stays.",
+            );
+        }
         return nothing(&prepared.plan, json);
     }
     let stop = StopRequest::on_signals()?;

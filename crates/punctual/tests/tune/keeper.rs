@@ -242,3 +242,16 @@ fn a_keeper_with_a_time_limit_reverts_when_it_is_asked_to_end() {
     let back = wait_until(|| tree.dump() == before);
     assert!(back, "{}", tree.left_behind());
 }
+
+#[test]
+fn a_time_limit_of_what_is_set_already_is_said_to_take_nothing_back() {
+    let tree = Tree::new();
+    tree.tune(&format!("apply {SET}")).fine();
+    let again = tree.tune(&format!("apply {SET} --for 1s"));
+    let note = "--for takes back what this command changes, which is nothing";
+    assert!(again.fine().stderr.contains(note), "{again:?}");
+    assert_eq!(keepers(&tree), 0);
+    let without = tree.tune(&format!("apply {SET}"));
+    assert!(!without.fine().stderr.contains(note), "{without:?}");
+    tree.tune("revert").fine();
+}
