@@ -40,6 +40,8 @@ const NAMED_POINTS: usize = 40;
 const DOT: f64 = 4.0;
 /// About the width of a character.
 const CHARACTER: f64 = 6.4;
+/// The same of a short text of wide letters: what must not lie over another needs room for that.
+const WIDE: f64 = 6.8;
 
 const COLOUR: [&str; COLOURS] = [
     "#0072b2", "#d55e00", "#009e73", "#a0569a", "#8a6d00", "#444444",
@@ -398,7 +400,7 @@ fn labels(
             continue;
         };
         let name = cut(name, 40);
-        let width = name.width() as f64 * CHARACTER;
+        let width = name.width() as f64 * WIDE;
         let (anchor, beside, from) = match at > middle {
             true => ("end", at - 7.0, at - 7.0 - width),
             false => ("start", at + 7.0, at + 7.0),

@@ -373,8 +373,9 @@ class Plot {
       const x = X(p[0]), ys = [p[1], p[2], p[3]].filter(v => v != null).map(Y).filter(y => y !== null);
       return [x - 4, x + 4, Math.min(...ys) - 4, Math.max(...ys) + 4];
     });
-    const spot = (text, spots) => {
-      const width = text.length * 6.4, box = ([x, y, part]) => [x - width * part, x + width * (1 - part), y - 9, y + 3];
+    const spot = (text, spots, look) => {
+      const node = shape(svg, 'text', {class: look}, text), width = node.getComputedTextLength() + 2, box = ([x, y, part]) => [x - width * part, x + width * (1 - part), y - 9, y + 3];
+      node.remove();
       const found = spots.find(at => { const [a, b, c, d] = box(at); return a >= left && b <= w && !taken.some(t => a < t[1] && b > t[0] && c < t[3] && d > t[2]); });
       if (found) taken.push(box(found));
       return found;
@@ -386,7 +387,7 @@ class Plot {
       const over = 10 + 15 * said + 14 * (n % 6), end = Number(p > (left + right) / 2), text = cut(name, 40);
       shape(svg, 'path', {class: 'm', d: up ? `M${p.toFixed(1)} ${over}V${bottom}` : `M${left} ${p.toFixed(1)}H${right}`});
       const spots = up ? [[p + (end ? -5 : 5), over + 10, end]] : [-4, 13, -16, 25, -28, 37].flatMap(by => [[right - 4, p + by, 1], [left + 4, p + by, 0]]);
-      write(text, spot(text, spots) || spots[0], 'mt');
+      write(text, spot(text, spots, 'mt') || spots[0], 'mt');
     });
     // Points that have a name of their own are named where no axis names them: series of few points first, as long as there is
     // room for their names.
@@ -400,7 +401,7 @@ class Plot {
       const text = cut(p[5], w < 560 ? 24 : 40), end = Number(x > (left + right) / 2);
       // Beside the point, else beyond the ends of its interval.
       const ends = p[2] == null ? [] : [Y(p[3]) - 8, (Y(p[2]) ?? bottom) + 14].flatMap(at => [[x, at, 0.5], [end ? x + 4 : x - 4, at, end]]);
-      const found = spot(text, [...[4, -8, 16].map(by => [end ? x - 7 : x + 7, y + by, end]), ...ends]);
+      const found = spot(text, [...[4, -8, 16].map(by => [end ? x - 7 : x + 7, y + by, end]), ...ends], '');
       if (found) write(text, found, '');
     }
     bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: 13 + 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}${n[0] ? ': ' : ''}${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
