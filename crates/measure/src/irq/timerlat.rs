@@ -40,6 +40,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time within which the tracer's threads begin, at the latest.
 const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
+/// Time in which what was recorded before the run is read and left out.
+const EARLIER: Duration = Duration::from_millis(100);
+
 /// What tells its instance from others of this process.
 const OWN: &str = "+timerlat";
 
@@ -86,7 +89,8 @@ pub(super) fn run(
     if frame.sys().is_live() {
         // The run begins when everything is there that takes part in it, and the tracer's threads have left the priority that they
         // began with.
-        Trace::new(&cpus, frame.keep()).read(&mut pipe)?;
+        let until = Instant::now() + EARLIER;
+        Trace::new(&cpus, frame.keep()).read(&mut pipe, || Instant::now() < until)?;
         frame.begin_now();
     }
     let mut trace = Trace::new(&cpus, frame.keep());
@@ -105,7 +109,8 @@ pub(super) fn run(
     if let Some(explainer) = explainer {
         explainer.finish(frame.origin(), &mut explained)?;
     }
-    trace.read(&mut pipe)?;
+    // Nothing comes any more: it ends.
+    trace.read(&mut pipe, || true)?;
     frame.last(trace.rows.progress(interval, &before));
     drop(pipe);
     // The name of the instance says what to put back, so that goes last.
@@ -314,15 +319,19 @@ impl Trace {
         policies: &Policies,
     ) -> Result<(), MeasureError> {
         std::thread::sleep(LOOK_EVERY);
-        self.read(pipe)?;
+        self.read(pipe, || !frame.is_over())?;
         frame.look(|| self.rows.progress(interval, policies));
         Ok(())
     }
 
-    /// Takes in what is there.
-    fn read(&mut self, pipe: &mut impl Read) -> Result<(), MeasureError> {
+    /// Takes in what is there, as long as this `goes_on`: on a busy machine more may come for as long as it reads.
+    fn read(
+        &mut self,
+        pipe: &mut impl Read,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<(), MeasureError> {
         let mut buffer = vec![0; 1 << 16];
-        loop {
+        while goes_on() {
             match pipe.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(n) => self.take(buffer.get(..n).unwrap_or_default()),

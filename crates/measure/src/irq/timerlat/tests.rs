@@ -170,3 +170,27 @@ fn threads_of_the_tracer_are_judged_by_what_they_ran_with() {
         CheckStatus::Unknown
     );
 }
+
+/// A trace to which a line is added for each that is read.
+struct Endless(u32);
+
+impl Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0 += 1;
+        let line = format!(
+            "<...>-867 [000] ..... {}.0: #1 context thread timer_latency 1000 ns\n",
+            self.0
+        );
+        into[..line.len()].copy_from_slice(line.as_bytes());
+        Ok(line.len())
+    }
+}
+
+#[test]
+fn a_trace_that_grows_as_fast_as_it_is_read_ends_with_the_run() {
+    let mut trace = Trace::new(&"0".parse().unwrap(), Keep::default());
+    let left = std::cell::Cell::new(10);
+    let goes_on = || left.replace(left.get() - 1) > 0;
+    trace.read(&mut Endless(0), goes_on).unwrap();
+    assert_eq!(trace.rows.lines, 10);
+}
