@@ -320,6 +320,11 @@ fn priority_inversion_is_answered_by_protocol() {
                   before the lock in 200 cycles (waits of up to 1000 µs); without a protocol it came \
                   before the lock in 100 of 100 cycles (waits of up to 2000 µs).";
     assert!(bounded.starts_with(wanted), "{bounded}");
+    let unknown = said(&[("none", 0)]);
+    assert!(
+        unknown.starts_with("locks: without a protocol"),
+        "{unknown}"
+    );
     let not = said(&[("none", 100), ("inherit", 3)]);
     let wanted = "not bounded: locks: without a protocol other work came before the lock in 100 of 100 cycles (waits \
                   of up to 2000 µs); with priority inheritance it came before the lock in 3 of 100 cycles \

@@ -58,7 +58,7 @@ impl Home {
         Self::with(Some(Turn::alone()))
     }
 
-    /// Makes a store of a test that only computes, or measures in guests: whoever runs alone does not notice it, and what that one
+    /// Makes a store of a test that only computes, measures in guests, or measures with ordinary threads what need not be valid: whoever runs alone does not notice it, and what that one
     /// changes meanwhile (throttling, which CPUs are online) is nothing to it.
     pub(crate) fn aside() -> Self {
         Self::with(Some(Turn::aside()))

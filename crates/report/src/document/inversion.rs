@@ -68,11 +68,12 @@ pub(super) fn answer(
     }
     let (tone, word) = match (
         came.iter().any(|seen| seen.protocol != "none"),
-        kept.is_empty(),
+        kept.iter().any(|seen| seen.protocol != "none"),
     ) {
         (true, _) => (Tone::Bad, "not bounded"),
-        (false, false) => (Tone::Good, "bounded"),
-        (false, true) => (Tone::Plain, "valid"),
+        (false, true) => (Tone::Good, "bounded"),
+        // Nothing bounds the wait without a protocol, whether that was seen or not.
+        (false, false) => (Tone::Plain, "valid"),
     };
     let sentence = format!("{name}: {}.", clauses.join("; "));
     Some((tone, word.to_owned(), sentence, Vec::new()))

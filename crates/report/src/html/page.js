@@ -374,7 +374,7 @@ class Plot {
       return [x - 4, x + 4, Math.min(...ys) - 4, Math.max(...ys) + 4];
     });
     const spot = (text, spots, look) => {
-      const node = shape(svg, 'text', {class: look}, text), width = node.getComputedTextLength() + 2, box = ([x, y, part]) => [x - width * part, x + width * (1 - part), y - 9, y + 3];
+      const node = shape(svg, 'text', {class: look}, text), width = (node.getComputedTextLength() || text.length * 6.8) + 2, box = ([x, y, part]) => [x - width * part, x + width * (1 - part), y - 9, y + 3];
       node.remove();
       const found = spots.find(at => { const [a, b, c, d] = box(at); return a >= left && b <= w && !taken.some(t => a < t[1] && b > t[0] && c < t[3] && d > t[2]); });
       if (found) taken.push(box(found));
