@@ -324,20 +324,24 @@ impl Trace {
         Ok(())
     }
 
-    /// Takes in what is there, as long as this `goes_on`: on a busy machine more may come for as long as it reads.
+    /// Takes in what is there: a buffer at least, and more as long as this `goes_on`, for on a busy machine more may come for as
+    /// long as it reads.
     fn read(
         &mut self,
         pipe: &mut impl Read,
         goes_on: impl Fn() -> bool,
     ) -> Result<(), MeasureError> {
         let mut buffer = vec![0; 1 << 16];
-        while goes_on() {
+        loop {
             match pipe.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(n) => self.take(buffer.get(..n).unwrap_or_default()),
                 Err(err) if err.kind() == io::ErrorKind::WouldBlock => break,
                 Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
                 Err(err) => return Err(MeasureError::Trace(err)),
+            }
+            if !goes_on() {
+                break;
             }
         }
         self.rows.flush();

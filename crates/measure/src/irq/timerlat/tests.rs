@@ -189,8 +189,15 @@ impl Read for Endless {
 #[test]
 fn a_trace_that_grows_as_fast_as_it_is_read_ends_with_the_run() {
     let mut trace = Trace::new(&"0".parse().unwrap(), Keep::default());
-    let left = std::cell::Cell::new(10);
+    let left = std::cell::Cell::new(9);
     let goes_on = || left.replace(left.get() - 1) > 0;
     trace.read(&mut Endless(0), goes_on).unwrap();
     assert_eq!(trace.rows.lines, 10);
+}
+
+#[test]
+fn what_is_there_is_read_where_the_run_is_over_before_the_first_look() {
+    let mut trace = Trace::new(&"0".parse().unwrap(), Keep::default());
+    trace.read(&mut Endless(0), || false).unwrap();
+    assert_eq!(trace.rows.lines, 1);
 }
