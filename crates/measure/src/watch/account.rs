@@ -204,7 +204,7 @@ fn by_events(wake_up: &WakeUp, cycle: &Cycle, cpu: CpuId, replay: &Replay) -> Ti
     let (woken, ran) = (wake_up.irq.0, wake_up.thread.0);
     // The interrupt may have begun before the release: for another timer.
     let before = cycle.release.min(woken).saturating_sub(LONGEST_IRQ);
-    let all = replay.cut(cpu, before, ran);
+    let all: Vec<_> = replay.cut(cpu, before, ran).collect();
     let at = all.iter().position(|of| (of.from..of.to).contains(&woken));
     let at = at.unwrap_or(0);
     let mut times = Times::new();

@@ -93,6 +93,9 @@ fn is_moved(span: &Span) -> bool {
     matches!(span.state, State::Ready { moved: true, .. })
 }
 
+/// A stretch in two parts, each with its cause. The second may be empty.
+type Parts = [(u64, u64, Cause); 2];
+
 struct Cut<'a> {
     replay: &'a Replay,
     exits: &'a IdleExits,
@@ -186,7 +189,8 @@ impl Cut<'_> {
     }
 
     fn running(&mut self, cpu: CpuId, from: u64, to: u64) {
-        for stretch in self.replay.cut(cpu, from, to) {
+        let replay = self.replay;
+        for stretch in replay.cut(cpu, from, to) {
             let (from, to) = (stretch.from, stretch.to);
             if stretch.who.interrupts() {
                 self.add(from, to, cpu, Phase::Interrupted, Cause::Taken(stretch.who));
@@ -217,7 +221,7 @@ impl Cut<'_> {
         } else {
             Phase::Preempted
         };
-        let stretches = self.replay.cut(span.cpu, from, to);
+        let stretches: Vec<_> = self.replay.cut(span.cpu, from, to).collect();
         let goes_back_to_idle = goes_back_to_idle(&stretches);
         let held_until = self.held_until(&stretches, span.from, woken);
         for stretch in stretches {
@@ -249,7 +253,7 @@ impl Cut<'_> {
     }
 
     /// Says why the thread did not run while another, or nobody, had its CPU.
-    fn who_else(&self, span: &Span, stretch: &Stretch) -> Vec<(u64, u64, Cause)> {
+    fn who_else(&self, span: &Span, stretch: &Stretch) -> Parts {
         let Stretch { from, to, who, .. } = *stretch;
         // Who had the CPU next, which was taken from this thread.
         let is_next = span.state == TAKEN && stretch.began == span.from;
@@ -270,26 +274,16 @@ impl Cut<'_> {
             Who::Idle { state } => return self.out_of_idle(span.cpu, from, to, state),
             who => Cause::Taken(who),
         };
-        vec![(from, to, cause)]
+        [(from, to, cause), (to, to, cause)]
     }
 
     /// An idle CPU takes the time that its state is known for, and what is beyond came from outside.
-    fn out_of_idle(
-        &self,
-        cpu: CpuId,
-        from: u64,
-        to: u64,
-        state: Option<u8>,
-    ) -> Vec<(u64, u64, Cause)> {
+    fn out_of_idle(&self, cpu: CpuId, from: u64, to: u64, state: Option<u8>) -> Parts {
         let known = state.and_then(|state| self.exits.get(&(cpu, state)));
         let awake = from
             .saturating_add(known.map_or(AWAKE, |exit| exit + AWAKE))
             .min(to);
-        let mut parts = vec![(from, awake, Cause::IdleExit)];
-        if awake < to {
-            parts.push((awake, to, Cause::Outside));
-        }
-        parts
+        [(from, awake, Cause::IdleExit), (awake, to, Cause::Outside)]
     }
 
     /// The time between the release and the moment at which the thread was made runnable.
@@ -307,8 +301,9 @@ impl Cut<'_> {
 
     /// The time for which the interrupt of a timer that had expired did not come, or did not come to the thread.
     fn late_interrupt(&mut self, timer: CpuId, from: u64, to: u64) {
+        let replay = self.replay;
         let mut idle_since = None;
-        for stretch in self.replay.cut(timer, from, to) {
+        for stretch in replay.cut(timer, from, to) {
             let Stretch { from, to, who, .. } = stretch;
             let cause = match who {
                 Who::Unknown => Cause::Unknown,
@@ -316,7 +311,7 @@ impl Cut<'_> {
                     // The time that an idle state takes to leave passes once.
                     let parts = match idle_since.replace(from) {
                         None => self.out_of_idle(timer, from, to, state),
-                        Some(_) => vec![(from, to, Cause::IdleExit)],
+                        Some(_) => [(from, to, Cause::IdleExit), (to, to, Cause::IdleExit)],
                     };
                     for (from, to, cause) in parts {
                         self.add(from, to, timer, Phase::Timer, cause);
@@ -342,11 +337,7 @@ impl Cut<'_> {
         let mut runs: Vec<(CpuId, Stretch)> = Vec::new();
         for cpu in self.replay.cpus() {
             let of = self.replay.cut(cpu, from, to);
-            runs.extend(
-                of.into_iter()
-                    .filter(|s| s.who.tid() == Some(holder))
-                    .map(|s| (cpu, s)),
-            );
+            runs.extend(of.filter(|s| s.who.tid() == Some(holder)).map(|s| (cpu, s)));
         }
         runs.order_by_key(|(_, stretch)| stretch.from);
         let mut last = self
@@ -408,7 +399,8 @@ impl Cut<'_> {
             }
             return self.add(at, to, cpu, Phase::Blocked, waits);
         };
-        for stretch in self.replay.cut(on, from, to) {
+        let replay = self.replay;
+        for stretch in replay.cut(on, from, to) {
             let cause = match stretch.who {
                 Who::Unknown | Who::Idle { .. } => waits,
                 who => Cause::KeptHolder { who, holder },

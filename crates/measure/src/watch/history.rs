@@ -118,7 +118,7 @@ impl History {
     }
 
     /// Returns who had the CPU from `from` to `to`, without gaps; before anything is known, nobody that is known.
-    pub(super) fn cut(&self, from: u64, to: u64) -> impl Iterator<Item = Stretch> {
+    pub(super) fn cut(&self, from: u64, to: u64) -> impl Iterator<Item = Stretch> + use<'_> {
         let first = self.entries.partition_point(|entry| entry.from <= from);
         let known = self.entries.front().map_or(u64::MAX, |e| e.from);
         let before = (known > from && to > from).then_some(Stretch {

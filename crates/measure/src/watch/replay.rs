@@ -145,19 +145,23 @@ impl Replay {
     }
 
     /// Returns who had `cpu` from `from` to `to`.
-    pub(super) fn cut(&self, cpu: CpuId, from: u64, to: u64) -> Vec<Stretch> {
-        match self.cpus.get(&cpu) {
-            Some(cpu) => cpu.history.cut(from, to).collect(),
-            None => vec![Stretch {
-                from,
-                to,
-                who: Who::Unknown,
-                began: from,
-                left_ready: None,
-                held: false,
-                went_idle: None,
-            }],
-        }
+    pub(super) fn cut(
+        &self,
+        cpu: CpuId,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = Stretch> + use<'_> {
+        let known = self.cpus.get(&cpu).map(|cpu| cpu.history.cut(from, to));
+        let nothing = known.is_none().then_some(Stretch {
+            from,
+            to,
+            who: Who::Unknown,
+            began: from,
+            left_ready: None,
+            held: false,
+            went_idle: None,
+        });
+        nothing.into_iter().chain(known.into_iter().flatten())
     }
 
     /// Returns the CPUs of which anything is known.

@@ -50,11 +50,40 @@ pub(super) struct Long {
     pub(super) sites: Vec<(Cause, Site, u32)>,
 }
 
+impl Long {
+    fn of(cycle: &Cycle, phases: [u64; Phase::ALL.len()]) -> Self {
+        let mut parts: Vec<(Cause, u64)> = Vec::new();
+        for piece in &cycle.pieces {
+            let bare = words::without_tid(piece.cause);
+            match parts.iter_mut().find(|(own, _)| *own == bare) {
+                Some((_, sum)) => *sum += piece.length(),
+                None => parts.push((bare, piece.length())),
+            }
+        }
+        let sites = cycle.sites.iter();
+        let sites = sites.map(|(cause, site, count)| (words::without_tid(*cause), *site, *count));
+        Self {
+            response: cycle.response(),
+            number: cycle.number,
+            phases,
+            parts,
+            delay: cycle.begun - cycle.release,
+            delayed: cycle.delayed(),
+            sites: sites.collect(),
+        }
+    }
+
+    /// What the longest of cycles are chosen by.
+    const fn key(&self) -> (u64, u64) {
+        (self.response, self.number)
+    }
+}
+
 impl Eq for Long {}
 
 impl Ord for Long {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.response, self.number).cmp(&(other.response, other.number))
+        self.key().cmp(&other.key())
     }
 }
 
@@ -212,46 +241,32 @@ impl Tally {
         let sum: u64 = phases.iter().sum();
         let unaccounted = phases[Phase::Unaccounted as usize] + sum.abs_diff(response);
         self.unclear += u64::from(unaccounted > UNCLEAR);
-        let mut parts: Vec<(Cause, u64)> = Vec::new();
         for (_, cause, ns) in cycle.parts() {
-            let bare = words::without_tid(cause);
-            self.spent
-                .entry(bare)
-                .or_default()
-                .add(ns, is_above, words::tid(cause));
-            match parts.iter_mut().find(|(own, _)| *own == bare) {
-                Some((_, sum)) => *sum += ns,
-                None => parts.push((bare, ns)),
-            }
+            let spent = self.spent.entry(words::without_tid(cause)).or_default();
+            spent.add(ns, is_above, words::tid(cause));
         }
-        let long = Long {
-            response,
-            number: cycle.number,
-            phases,
-            parts,
-            delay: cycle.begun - cycle.release,
-            delayed: cycle.delayed(),
-            sites: cycle
-                .sites
-                .iter()
-                .map(|(cause, site, count)| (words::without_tid(*cause), *site, *count))
-                .collect(),
+        // Most cycles are none of the longest.
+        let is_long = |least: Option<&Long>, kept: usize, most: usize| {
+            let is_longer = |least: &Long| least.key() < (response, cycle.number);
+            kept < most || least.is_some_and(is_longer)
         };
-        if self.worst.len() < SHOWN || self.worst.last().is_some_and(|(last, _)| long > *last) {
+        let is_worst = is_long(
+            self.worst.last().map(|(long, _)| long),
+            self.worst.len(),
+            SHOWN,
+        );
+        let least = self.longest.peek().map(|Reverse(least)| least);
+        if is_worst {
             let shown = show(cycle, replay, origin);
-            self.worst.push((long.clone(), shown));
+            self.worst.push((Long::of(cycle, phases), shown));
             self.worst.order_by(|(a, _), (b, _)| b.cmp(a));
             self.worst.truncate(SHOWN);
         }
-        if self.longest.len() < KEPT {
-            self.longest.push(Reverse(long));
-        } else if self
-            .longest
-            .peek()
-            .is_some_and(|Reverse(least)| long > *least)
-        {
-            self.longest.pop();
-            self.longest.push(Reverse(long));
+        if is_long(least, self.longest.len(), KEPT) {
+            if self.longest.len() >= KEPT {
+                self.longest.pop();
+            }
+            self.longest.push(Reverse(Long::of(cycle, phases)));
         }
     }
 
@@ -263,16 +278,7 @@ impl Tally {
             .all(|(long, _)| long.number != cycle.number)
         {
             let shown = show(cycle, replay, origin);
-            let long = Long {
-                response: cycle.response(),
-                number: cycle.number,
-                phases: cycle.phases(),
-                parts: Vec::new(),
-                delay: 0,
-                delayed: Vec::new(),
-                sites: Vec::new(),
-            };
-            self.worst.push((long, shown));
+            self.worst.push((Long::of(cycle, cycle.phases()), shown));
         }
     }
 
@@ -367,7 +373,7 @@ fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
     let (from, to) = (cycle.release.saturating_sub(around), cycle.end + around);
     let since = |time: u64| time.cast_signed() - cycle.release.cast_signed();
     let lanes = replay.cpus().map(|cpu| {
-        let stretches = replay.cut(cpu, from, to.min(replay.now));
+        let stretches: Vec<_> = replay.cut(cpu, from, to.min(replay.now)).collect();
         let shown = stretches.iter().take(STRETCHES).map(|stretch| LaneStretch {
             from_ns: since(stretch.from),
             to_ns: since(stretch.to),
