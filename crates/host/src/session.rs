@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! Tuner::begin(plan) -> Session            locks, journal on disk; nothing is changed yet
+//! Tuner::claim() -> Claim                  locks alone, for several sessions: nobody else has one in between
 //! Session::apply()                         writes, each noted before and after
 //! Session::keep()    or Session::revert()  locks dropped, changes stay; or all taken back
 //! Tuner::revert()                          what an earlier session left
@@ -12,6 +13,7 @@
 //!
 //! What is changed is known in two places, see `places`.
 
+mod claim;
 mod places;
 
 use std::path::{Path, PathBuf};
@@ -24,13 +26,12 @@ use punctual_model::{
 use punctual_sys::SysRoot;
 
 use crate::apply::{self, Applied, Deviation, Hand, OnFailure, Reverted};
-use crate::journal::{
-    Found, Header, JOURNAL_FORMAT, Journal, JournalError, Record, SessionKeeper, discard_empty,
-};
+use crate::journal::{Found, Journal, JournalError, Record, SessionKeeper, discard_empty};
 use crate::knob::{Live, Patient, Scope, Survey};
-use crate::plan::{PlanOptions, knobs, plan_threads};
-use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
+use crate::plan::{PlanOptions, plan_threads};
+use crate::private_dir::{PrivateDir, PrivateDirError};
 use crate::profile::Profile;
+pub use claim::Claim;
 use places::whole;
 
 /// How long a setting may take to be read or written. Taking a CPU offline takes tenths of a second
@@ -192,56 +193,7 @@ impl Tuner {
     /// Fails when another tuner is at work, when the changes of an earlier session are still there,
     /// and when the journal cannot be written.
     pub fn begin(&self, plan: Plan, purpose: Purpose) -> Result<Session, SessionError> {
-        let dir = PrivateDir::create(&self.dir)?;
-        let record = self.made_record()?;
-        let pid = std::process::id();
-        let who = format!("process {pid} ({})", purpose.name);
-        let mut locks = vec![dir.lock(&who, Duration::ZERO)?];
-        if let Some(record) = &record {
-            locks.push(record.lock(&who, Duration::ZERO)?);
-        }
-        match self.known()? {
-            Found::Nothing => {}
-            Found::Empty(dir) => discard_empty(&dir)?,
-            Found::Session(journal) if !self.is_current(&journal) || is_untouched(&journal) => {
-                journal.close()?;
-            }
-            Found::Session(journal) => {
-                let state = journal.header().state.clone();
-                return Err(SessionError::Unreverted {
-                    session: Box::new(journal.session().clone()),
-                    wanted: knobs(&plan).into_iter().map(str::to_owned).collect(),
-                    state: state.filter(|state| *state != self.dir),
-                });
-            }
-        }
-        let header = Header {
-            format: JOURNAL_FORMAT.to_owned(),
-            program: purpose.program,
-            session: KeptSession {
-                id: purpose.id,
-                profile: plan.profile.clone(),
-                started: purpose.started,
-                until: purpose.until,
-                boot_id: self.boot_id.clone(),
-                purpose: purpose.name,
-                pid,
-            },
-            started_ticks: ticks_now(&self.sys),
-            held: plan.held.clone(),
-            state: Some(self.dir.clone()),
-            settings: None,
-            online: Some(plan.cpus_online.clone()),
-        };
-        let places = [dir].into_iter().chain(record).collect();
-        let journal = Journal::begin(places, header, &plan)?;
-        Ok(Session {
-            tuner: self.clone(),
-            access: self.access(),
-            _locks: locks,
-            journal,
-            plan,
-        })
+        self.claim(&purpose.name)?.begin(plan, purpose)
     }
 
     /// Takes back what an earlier session has left; only that of `id`, if it is given. Waits up to
@@ -360,7 +312,7 @@ fn is_untouched(journal: &Journal) -> bool {
 pub struct Session {
     tuner: Tuner,
     access: Patient<Live>,
-    _locks: Vec<Lock>,
+    _claim: Claim,
     journal: Journal,
     plan: Plan,
 }

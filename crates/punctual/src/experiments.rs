@@ -147,17 +147,24 @@ pub(crate) fn how_to_resume(experiment: &Experiment) -> String {
 }
 
 /// Begins the experiment that `command` makes, or goes on with the one that it began as `resumed`. Its text, made by
-/// `text` of its name, must be the same then.
+/// `text` of its name, must be the same then, and so must its `seed`, where one is asked for.
 pub(crate) fn of_command(
     store: &Store,
     command: &str,
     resumed: Option<&str>,
-    seed: u64,
+    seed: Option<u64>,
     text: impl Fn(&str) -> Result<String, CliError>,
 ) -> Result<(Experiment, State), CliError> {
     if let Some(name) = resumed {
         status::must_exist(store.home(), name)?;
         let state = State::open(&dir_of(store.home(), name))?;
+        let known = state.plan().seed;
+        if let Some(seed) = seed.filter(|seed| *seed != known) {
+            return Err(
+                CliError::usage(format!("--seed {seed}: {name} was started with {known}"))
+                    .hint("leave --seed out: the orders go on as they were begun"),
+            );
+        }
         if state.text() != text(name)? {
             return Err(CliError::usage(format!(
                 "--resume {name}: it was started with other options, or the machine has changed"
@@ -176,6 +183,8 @@ pub(crate) fn of_command(
         file: name.clone(),
         text,
     };
+    // The last bits of an id are random.
+    let seed = seed.unwrap_or(id.1 & 0xffff_ffff);
     let plan = plan::of(&read, Some(seed))?;
     let state = State::create(&dir_of(store.home(), &name), &plan, &read.text)?;
     Ok((read.experiment, state))

@@ -20,7 +20,7 @@ use punctual_host::journal::Journal;
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::{PlanError, PlanOptions, plan};
 use punctual_host::profile::Profile;
-use punctual_host::session::{Left, Purpose, Session, SessionError, Tuner};
+use punctual_host::session::{Claim, Left, Purpose, Session, SessionError, Tuner};
 use punctual_model::{
     CpuSet, Hold, HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport,
 };
@@ -46,6 +46,8 @@ pub(crate) struct Place {
     pub(crate) sys: SysRoot,
     pub(crate) root: Option<PathBuf>,
     pub(crate) state: PathBuf,
+    /// Where nobody else is to tune in between.
+    claim: Option<Claim>,
 }
 
 impl Place {
@@ -59,7 +61,19 @@ impl Place {
             state: state.map_or_else(|| sys.full(STATE), absolute),
             root,
             sys,
+            claim: None,
         }
+    }
+
+    /// Lets nobody else tune for as long as what this returns lives. Fails where somebody does, or has left what is in the way of
+    /// `plan`.
+    pub(crate) fn claimed(&self, purpose: &str, plan: &Plan) -> Result<Self, CliError> {
+        let claim = self.tuner()?.claim(purpose)?;
+        claim.nothing_is_left(plan)?;
+        Ok(Self {
+            claim: Some(claim),
+            ..self.clone()
+        })
     }
 
     /// Returns this machine, with the journal in its usual place.
@@ -383,7 +397,10 @@ pub(crate) fn begin(
         until: until.map(seconds),
         program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
-    Ok(place.tuner()?.begin(plan, purpose)?)
+    Ok(match &place.claim {
+        Some(claim) => claim.begin(plan, purpose)?,
+        None => place.tuner()?.begin(plan, purpose)?,
+    })
 }
 
 /// Writes a moment as records have it: to the second.

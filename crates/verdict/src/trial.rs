@@ -154,6 +154,7 @@ fn change(quantity: TrialQuantity, result: Option<&ComparedFigure>) -> TrialEffe
     let estimate = result.and_then(|result| result.candidate.estimate);
     TrialEffect {
         quantity,
+        pairs: result.and_then(|result| result.pairs),
         estimate: estimate.map(|value| value * scale(quantity)),
         ratio: ratio.map(|ratio| ratio.estimate),
         low: interval.map(|interval| interval.low),

@@ -109,6 +109,9 @@ fn invalid_runs_are_counted_and_left_out() {
     assert_eq!(report.invalid_runs, 2);
     assert_eq!(report.treatments[0].runs, 11);
     assert_eq!(report.baseline[0].runs, 11);
+    // Of the third, another block has no run.
+    assert_eq!(report.treatments[0].effects[0].pairs, Some(11));
+    assert_eq!(report.treatments[1].effects[0].pairs, Some(11));
     assert!(report.treatments[0].effects[0].ratio.unwrap() < 0.55);
 }
 

@@ -98,6 +98,10 @@ pub struct Treatment {
 pub struct TrialEffect {
     /// The quantity.
     pub quantity: TrialQuantity,
+    /// Blocks that have a valid run with the treatment and one without: what all of this is of. Null where nothing was compared, and
+    /// in reports of earlier versions.
+    #[serde(default)]
+    pub pairs: Option<u64>,
     /// Geometric mean of the runs with the treatment. Null without runs.
     pub estimate: Option<f64>,
     /// With the treatment over without. Null without runs.
@@ -130,7 +134,8 @@ pub enum TrialVerdict {
     NoMeasurableGain,
     /// No effect was found, and one of a tenth might well have been missed.
     TooFewBlocks {
-        /// Further blocks with which it would be found. Null where that cannot be told.
+        /// Further blocks that would find one of a tenth; where all blocks agree, one as large as they show, if that is more. At
+        /// least so many where `p` is null. Null where that cannot be told.
         more: Option<u64>,
     },
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use punctual_lab::state::{RunEnd, Snapshot};
 
+use super::{experiment_of, how_to_resume};
 use crate::error::CliError;
 
 /// How far one experiment is.
@@ -16,6 +17,8 @@ pub(crate) struct Summary {
     pub(crate) snapshot: Snapshot,
     pub(crate) done: u64,
     ends: [usize; 4],
+    /// How it is gone on with.
+    how_on: String,
 }
 
 const ENDS: [(RunEnd, &str); 4] = [
@@ -41,7 +44,9 @@ pub(crate) fn summary(dir: &Path) -> Result<Summary, CliError> {
         attempts.filter(|a| a.end == Some(end)).count()
     };
     let ends = ENDS.map(|(end, _)| of(end));
+    let experiment = experiment_of(&snapshot.text, &snapshot.plan)?;
     Ok(Summary {
+        how_on: how_to_resume(&experiment),
         done: slots.len() as u64,
         ends,
         snapshot,
@@ -55,7 +60,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     let counts: Vec<String> = counts.map(|((_, name), n)| format!("{n} {name}")).collect();
     let state = match &summary.snapshot.finished {
         Some(reason) => format!("finished: {reason}"),
-        None => format!("to continue: `punctual experiment resume {}`", plan.name),
+        None => summary.how_on.clone(),
     };
     format!(
         "Experiment `{}`: {} of {} runs done ({}), seed {}{}\n {state}\n",

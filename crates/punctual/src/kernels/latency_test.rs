@@ -94,7 +94,7 @@ impl Test {
         let store = Store::open(home::find(home)?)?;
         let resumed = self.resume.as_deref();
         let (experiment, mut state) =
-            of_command(&store, "kernel latency-test", resumed, 0, |name| {
+            of_command(&store, "kernel latency-test", resumed, Some(0), |name| {
                 self.text(name)
             })?;
         begun(&experiment.name)?;

@@ -84,6 +84,9 @@ fn a_trial_that_is_ended_shows_its_whole_blocks_and_one_that_is_killed_is_revert
     for signal in ["INT", "KILL"] {
         let running = Running::start(live.command(args.split_whitespace()));
         assert!(wait_until(is_on), "{signal}");
+        // Between two runs that tune, too, and while one is measured that does not.
+        live.tune("run --set vm.swappiness=12 -- true")
+            .error(1, &["another process is tuning", "(trial)"]);
         running.signal(signal);
         if signal == "INT" {
             let answer = running.wait();
@@ -128,7 +131,14 @@ fn a_trial_that_is_killed_goes_on_where_it_was() {
         .error(2, &["only `punctual tune trial` can carry it out"]);
     let resume = |args: &str| live.tune(&format!("{args} --quiet --json --resume {name}"));
     resume("trial --set vm.swappiness=11 --blocks 2").error(2, &["other options"]);
-    let report = resume(&format!("{} --blocks 2", TRIED.replace(" --quiet", "")));
+    let again = format!("{} --blocks 2", TRIED.replace(" --quiet", ""));
+    resume(&format!("{again} --seed 8")).error(2, &["--seed 8", "was started with 7"]);
+    let how = finish(live.program(["experiment", "status"])).stdout;
+    assert!(
+        how.contains(&format!("tune trial --resume {name}")),
+        "{how}"
+    );
+    let report = resume(&format!("{again} --seed 7"));
     let report = report.fine().json();
     assert_valid("trial.schema.json", &report);
     assert_eq!(report["complete"], true);
@@ -151,6 +161,10 @@ fn a_trial_says_why_it_cannot_be() {
     let Some(live) = Live::new() else { return };
     live.tune("trial --duration 1ms")
         .error(2, &["at least 100ms"]);
+    live.tune("apply --set vm.swappiness=12").fine();
+    live.tune(&format!("{TRIED} --blocks 2"))
+        .error(1, &["are not reverted"]);
+    live.tune("revert").fine();
     live.tune("trial --blocks 1").error(2, &["--blocks"]);
     live.tune("trial --set vm.swapiness=1")
         .error(2, &["did you mean"]);

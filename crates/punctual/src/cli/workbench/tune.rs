@@ -172,12 +172,7 @@ pub struct TrialArgs {
     pub seed: Option<u64>,
 
     /// Continue the trial of this name, which was stopped or killed; give the same options as before
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "seed",
-        help_heading = "Measuring"
-    )]
+    #[arg(long, value_name = "NAME", help_heading = "Measuring")]
     pub resume: Option<String>,
 
     /// Do what is refused for safety

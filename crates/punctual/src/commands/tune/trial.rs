@@ -34,7 +34,6 @@ use crate::experiments::runner::{Child, Way};
 use crate::experiments::{Manner, go_on, how_to_resume, of_command, results, tuned};
 use crate::home;
 use crate::output::{remark, remark_on};
-use crate::recording::new_id;
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Place, STATE_VARIABLE, Tuned, Wish};
 
@@ -82,15 +81,13 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         remark("There is nothing to try: `punctual tune plan` says why.");
         return Ok(Exit::Unsupported);
     }
+    // What somebody else changes meanwhile would be in the runs without any knob, too.
+    let place = &place.claimed("trial", &whole.plan)?;
     let measured = measured(args, &whole.plan)?;
     let loads = args.loads.chosen()?;
     let store = Store::open(home::find(home)?)?;
     let resumed = args.resume.as_deref();
-    let seed = match args.seed {
-        Some(seed) => seed,
-        None => seed_of_the_moment()?,
-    };
-    let (experiment, mut state) = of_command(&store, "tune trial", resumed, seed, |name| {
+    let (experiment, mut state) = of_command(&store, "tune trial", resumed, args.seed, |name| {
         text_of(name, args, &wish, (&measured, &loads), &tried)
     })?;
     if !args.quiet {
@@ -115,7 +112,7 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
     let ending = go_on(&store, &experiment, &mut state, stop, manner)?;
     let failure = tuner.failure.into_inner();
     if let Some(err) = failure.unwrap_or_else(PoisonError::into_inner) {
-        return Err(err);
+        return Err(err.hint(how_to_resume(&experiment)));
     }
     let complete = ending != Ending::Stopped;
     let facts = tuning::host_facts(&place.sys);
@@ -135,12 +132,6 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
     }
     remark(&how_to_resume(&experiment));
     Ok(Exit::Failed)
-}
-
-fn seed_of_the_moment() -> Result<u64, CliError> {
-    // The last bits of the id are random.
-    let id = new_id()?.as_u64_pair().1;
-    Ok(id & 0xffff_ffff)
 }
 
 /// Divides a profile into its knobs, as far as there is anything to try of them here.

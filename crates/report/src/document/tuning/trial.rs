@@ -25,10 +25,11 @@ impl Document {
             "Interval: {:.0} %, of the ratio inside blocks. Verdicts at {:.0} %, corrected for all {} comparisons \
              (Holm). None measurable: a change of {:.0} % would have been found in 80 of 100 such trials, a \
              smaller one perhaps not. Found from: the smallest change that would have been found. Too few: that \
-             many further blocks would find it.",
+             many further blocks would find {:.0} %, or what all blocks agree on where that is more.",
             report.confidence * 100.0,
             (1.0 - report.confidence) * 100.0,
             report.treatments.len() * 3,
+            report.effect * 100.0,
             report.effect * 100.0,
         )));
         let gains = with(report, TrialVerdict::Gain);
@@ -125,16 +126,16 @@ fn figure(figure: &TrialFigure) -> String {
         _ => String::new(),
     };
     format!(
-        "{name} {}{interval} {}, {} runs",
+        "{name} {}{interval} {}, {}",
         value(figure.quantity, estimate),
         unit(figure.quantity),
-        figure.runs
+        counted(figure.runs, "run")
     )
 }
 
 fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table {
     let caption = format!("{title} in {}", unit(quantity));
-    let columns = "<Knob|?Runs|With|Ratio|Interval|??Found from|<Verdict";
+    let columns = "<Knob|?Blocks|With|Ratio|Interval|??Found from|<Verdict";
     let row = |treatment: &punctual_model::Treatment| {
         let of = |effect: &&TrialEffect| effect.quantity == quantity;
         let effect = treatment.effects.iter().find(of)?;
@@ -148,22 +149,26 @@ fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table 
         let found = found.filter(|_| effect.verdict == TrialVerdict::NoMeasurableGain);
         Some([
             treatment.name.clone() + &failed,
-            treatment.runs.to_string(),
+            or_none(effect.pairs.map(|pairs| pairs.to_string())),
             or_none(effect.estimate.map(|x| value(quantity, x))),
             or_none(effect.ratio.map(|ratio| format!("{ratio:.3}"))),
             or_none(interval.map(|(low, high)| format!("{low:.3} .. {high:.3}"))),
             found.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0)),
-            verdict(effect.verdict),
+            verdict(effect),
         ])
     };
     Table::of(caption, columns).with(report.treatments.iter().filter_map(row))
 }
 
-fn verdict(verdict: TrialVerdict) -> String {
-    match verdict {
+fn verdict(effect: &TrialEffect) -> String {
+    match effect.verdict {
         TrialVerdict::Gain => "gain".to_owned(),
         TrialVerdict::Loss => "LOSS".to_owned(),
         TrialVerdict::NoMeasurableGain => "none measurable".to_owned(),
+        // One block says nothing of how blocks vary.
+        TrialVerdict::TooFewBlocks { more: Some(more) } if effect.p.is_none() => {
+            format!("too few: {more} at least")
+        }
         TrialVerdict::TooFewBlocks { more: Some(more) } => format!("too few: {more} more"),
         TrialVerdict::TooFewBlocks { more: None } => "too few blocks".to_owned(),
     }
@@ -201,6 +206,7 @@ mod tests {
     fn a_gain_and_no_gain_are_told_with_their_figures() {
         let effect = |quantity, ratio, verdict| TrialEffect {
             quantity,
+            pairs: Some(11),
             estimate: Some(20_000.0),
             ratio: Some(ratio),
             low: Some(ratio - 0.05),

@@ -342,14 +342,20 @@ impl Analysis {
             return Verdict::TooFewRuns { more: None };
         }
         let needed = self.needed(options, self.level(options, asked.tested));
-        if test.smallest_p > level(options, asked.tested, look) {
-            // Groups that are wholly apart need no more than a test that can say so.
+        let detected = level(options, asked.tested, look);
+        if test.smallest_p > detected {
+            // Where groups are wholly apart, what they are apart by is to be found: that may be much, or chance.
             let apart = test.permutations_p <= test.smallest_p;
-            return self.too_few(
-                needed
-                    .filter(|_| !apart)
-                    .unwrap_or_else(|| fewest(asked.tested)),
-            );
+            let needed = match apart {
+                true => self.found_by(options, detected, contrast.estimate.abs()),
+                false => needed,
+            };
+            // Without spread nothing is needed but a test that can say so.
+            let is_unknown = needed.is_none() && contrast.error > 0.0;
+            return match is_unknown {
+                true => Verdict::TooFewRuns { more: None },
+                false => self.too_few(needed.unwrap_or(0).max(fewest(asked.tested))),
+            };
         }
         // Asked whether it is within the margin; as long as that is not shown, more runs may.
         let open = self.margin(options).is_some() && contrast.error > 0.0;
@@ -363,11 +369,7 @@ impl Analysis {
     /// The runs a side, or blocks, that would find what matters, or show that it is not there.
     fn needed(&self, options: &Options, level: f64) -> Option<u64> {
         let variances = variances(&self.data.layout)?;
-        let power = options.power;
-        let pilot = Pilot {
-            variances: &variances,
-            freedom: self.contrast?.freedom,
-        };
+        let (pilot, power) = (self.pilot(&variances)?, options.power);
         match self.margin(options) {
             Some(Margin::Same(share)) => {
                 runs_to_show_equivalence(pilot, self.on_scale(share)?, level, power)
@@ -377,6 +379,18 @@ impl Analysis {
             }
             None => runs_to_detect(pilot, self.matters(options)?, level, power),
         }
+    }
+
+    /// The runs a side, or blocks, that would find an effect of this size, or one that matters where that is larger.
+    fn found_by(&self, options: &Options, level: f64, effect: f64) -> Option<u64> {
+        let variances = variances(&self.data.layout)?;
+        let effect = self.matters(options)?.max(effect);
+        runs_to_detect(self.pilot(&variances)?, effect, level, options.power)
+    }
+
+    fn pilot<'a>(&self, variances: &'a [f64]) -> Option<Pilot<'a>> {
+        let freedom = self.contrast?.freedom;
+        Some(Pilot { variances, freedom })
     }
 
     fn too_few(&self, needed: u64) -> Verdict {

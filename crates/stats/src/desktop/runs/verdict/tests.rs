@@ -68,6 +68,27 @@ fn three_runs_a_side_are_too_few_however_far_apart() {
 }
 
 #[test]
+fn noisy_blocks_that_lie_on_one_side_by_chance_promise_nothing_for_a_few_more() {
+    let before = [50.0, 50.0, 50.0, 50.0];
+    let after = |spread: f64| [1.1, 1.1, 1.1, 1.1 + spread].map(|ratio| 50.0 * ratio);
+    let more = |after: &[f64]| {
+        let blocks = [0, 1, 2, 3];
+        let question = Question::new(&before, after, Direction::LowerIsBetter);
+        let question = question.in_blocks(&blocks, &blocks);
+        // Nine comparisons: the tests of four blocks, and of ten, can reject nothing.
+        let outcomes = compare_all(&[question; 9], &Options::default()).unwrap();
+        match outcomes[0].verdict {
+            Verdict::TooFewRuns { more } => more.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    // All are slower by about the same: what is missing is a test that can say so.
+    assert_eq!(more(&after(0.01)), 6);
+    // One of four is slower by much: as likely as not the next are as fast as before.
+    assert!(more(&after(3.0)) > 40, "{}", more(&after(3.0)));
+}
+
+#[test]
 fn quiet_runs_without_an_effect_are_not_distinguishable_and_noisy_ones_too_few() {
     let mut samples = Samples::new(3);
     let quiet: Vec<_> = (0..2).map(|_| runs(&mut samples, 12, 50.0, 0.03)).collect();
