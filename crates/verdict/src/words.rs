@@ -98,14 +98,16 @@ pub const fn obstacle(reason: WithheldReason) -> &'static str {
 /// Lists the checks that did not pass.
 pub fn failed_checks(record: &RunRecord) -> String {
     let failed = record.checks.iter().filter(|c| !c.passed());
-    let say = |check: &Check| {
-        let status = match check.status {
-            CheckStatus::Unknown => " (unknown)",
-            _ => "",
-        };
-        format!("{}{status}: {}", check.id, check.detail)
+    failed.map(open_check).collect::<Vec<_>>().join("; ")
+}
+
+/// Says of a check that did not pass whether it failed or could not be made, and why.
+pub fn open_check(check: &Check) -> String {
+    let status = match check.status {
+        CheckStatus::Unknown => "could not be checked",
+        _ => "failed",
     };
-    failed.map(say).collect::<Vec<_>>().join("; ")
+    format!("{} {status}: {}", check.id, check.detail)
 }
 
 #[cfg(test)]

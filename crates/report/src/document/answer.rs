@@ -13,6 +13,7 @@ use punctual_model::{
     Check, CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, Series,
 };
 use punctual_verdict::claims::at_most;
+use punctual_verdict::words::open_check;
 
 use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
@@ -281,13 +282,7 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
         Validity::Invalid => {
             reasons.push(Reason::fault("no claim can be based on these figures"));
             let open = run.checks.iter().filter(|c| !c.passed());
-            reasons.extend(open.map(|check| {
-                let status = match check.status {
-                    CheckStatus::Fail => "failed",
-                    _ => "could not be checked",
-                };
-                Reason::fault(format!("{} {status}: {}", check.id, check.detail))
-            }));
+            reasons.extend(open.map(|check| Reason::fault(open_check(check))));
         }
     }
     let total = &run.total;

@@ -3,7 +3,7 @@
 
 //! What became of each host: made of the lines that Ansible prints, so that no host is lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use punctual_store::archive::unpack;
 use punctual_store::{Adopted, Store, StoredRun};
 use punctual_sys::dir::Dir;
 use punctual_verdict::gate;
-use punctual_verdict::words::{clean, plural};
+use punctual_verdict::words::{clean, open_check, plural};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -173,8 +173,8 @@ impl<'a> Hosts<'a> {
                     host.runs = taken.ids;
                     // Nothing else failed: an invalid run is what status 1 says then.
                     if host.state == FleetState::Failed && !taken.invalid.is_empty() {
-                        let checks = taken.invalid.into_iter().collect::<Vec<_>>().join(", ");
-                        host.detail = Some(short(&format!("invalid run, checks failed: {checks}")));
+                        let checks: Vec<String> = taken.invalid.into_values().collect();
+                        host.detail = Some(short(&format!("invalid run: {}", checks.join("; "))));
                     }
                     if host.state == FleetState::Verdict && !taken.unmet.is_empty() {
                         host.detail
@@ -300,8 +300,8 @@ fn answer(fetched: &Path, path: &Path) -> Result<Value, String> {
 #[derive(Default)]
 struct Taken {
     ids: Vec<String>,
-    /// Checks that did not pass.
-    invalid: BTreeSet<String>,
+    /// What is said of each check that did not pass, in the first run where it did not.
+    invalid: BTreeMap<String, String>,
     /// What was required and is not shown, or was missed.
     unmet: Vec<String>,
 }
@@ -320,7 +320,10 @@ fn runs(store: &Store, fetched: &Path, path: &Path, host: &str) -> Result<Taken,
             Adopted::New(_) | Adopted::AlreadyThere(_) => taken.ids.push(run.record().id.clone()),
         }
         let failed = run.record().checks.iter().filter(|check| !check.passed());
-        taken.invalid.extend(failed.map(|check| check.id.clone()));
+        for check in failed {
+            let said = taken.invalid.entry(check.id.clone());
+            said.or_insert_with(|| open_check(check));
+        }
         taken.unmet.extend(gate::unmet(run.record()));
     }
     // It has done its work, and a thousand hosts send as many.
@@ -409,164 +412,4 @@ fn findings(diagnosis: &Diagnosis) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn task(host: &str, step: &str, status: &str, said: Value) -> Task {
-        typed(&serde_json::json!({
-            "host": host, "step": step, "status": status, "changed": false, "said": said,
-            "message": "no route\nto host\u{1b}[31m",
-        }))
-        .unwrap()
-    }
-
-    #[test]
-    fn every_host_is_a_line_of_the_result_whatever_happens() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path().join("store")).unwrap();
-        let fetched = dir.path().join("fetched");
-        std::fs::create_dir(&fetched).unwrap();
-        let mut hosts = Hosts::new(&store, &fetched);
-        let names = ["silent", "away", "half", "old", "good", "met"];
-        hosts.expect(names.map(ToOwned::to_owned).to_vec());
-        hosts.expect(vec!["good".to_owned()]);
-        let ready =
-            serde_json::json!({"state": "ready", "places": ["/tmp/punctual-fleet.abcdefgh"]});
-        let mut note = |host: &str, step: &str, status: &str, said: Value| {
-            hosts.note(task(host, step, status, said));
-        };
-        note("away", "program", "unreachable", serde_json::json!({}));
-        for host in ["half", "good", "met"] {
-            note(host, "program", "ok", ready.clone());
-        }
-        note(
-            "half",
-            "command",
-            "failed",
-            serde_json::json!({"state": "lost", "detail": "gone"}),
-        );
-        note(
-            "half",
-            "cleanup",
-            "failed",
-            serde_json::json!({"state": "lost", "left": ["/tmp/punctual-fleet.abcdefgh"]}),
-        );
-        note(
-            "old",
-            "program",
-            "failed",
-            serde_json::json!({"state": "other_version"}),
-        );
-        note(
-            "good",
-            "command",
-            "ok",
-            serde_json::json!({"state": "done", "exit": 0, "seconds": 1.5}),
-        );
-        note("good", "cleanup", "ok", serde_json::json!({"left": []}));
-        note(
-            "met",
-            "command",
-            "ok",
-            serde_json::json!({"state": "done", "exit": 3}),
-        );
-        // A host that nobody asked for is not one of the result.
-        note(
-            "stranger",
-            "command",
-            "ok",
-            serde_json::json!({"state": "done"}),
-        );
-        // What was noted of a host whose task never ended is known, and changes nothing of others.
-        for (host, place) in [("silent", "12345678"), ("good", "87654321")] {
-            let places = [format!("/tmp/punctual-fleet.{place}")];
-            let note = serde_json::json!({"host": host, "places": places});
-            std::fs::write(fetched.join(format!("{host}.places")), note.to_string()).unwrap();
-        }
-        std::fs::write(fetched.join("cut.places"), "{").unwrap();
-        assert_eq!(hosts.unclean().len(), 3);
-        let all = hosts.finish();
-        let states: Vec<FleetState> = all.iter().map(|host| host.state).collect();
-        assert_eq!(
-            states,
-            [
-                FleetState::NotReached,
-                FleetState::Unreachable,
-                FleetState::Lost,
-                FleetState::OtherVersion,
-                FleetState::Done,
-                FleetState::Verdict,
-            ]
-        );
-        assert_eq!(all[0].left, ["/tmp/punctual-fleet.12345678"]);
-        assert_eq!(
-            all[0].detail.as_deref(),
-            Some("stopped while the program was copied")
-        );
-        assert_eq!(
-            all[1].detail.as_deref(),
-            Some("no route to host\u{fffd}[31m")
-        );
-        assert_eq!(all[2].left, ["/tmp/punctual-fleet.abcdefgh"]);
-        assert_eq!(all[4].duration_ns, Some(Nanos::from_millis(1_500)));
-        assert!(all[4].left.is_empty());
-        assert_eq!(all[5].left, ["/tmp/punctual-fleet.abcdefgh"]);
-    }
-
-    #[test]
-    fn a_host_that_does_not_know_what_is_known_here_has_another_version() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path().join("store")).unwrap();
-        let of = |exit: u32, detail: &str| {
-            let mut hosts = Hosts::new(&store, dir.path());
-            hosts.expect(vec!["a".to_owned()]);
-            let said = serde_json::json!({"state": "failed", "exit": exit, "detail": detail});
-            hosts.note(task("a", "command", "failed", said));
-            hosts.finish().remove(0)
-        };
-        let old = of(2, "unexpected argument '--new' found");
-        assert_eq!(old.state, FleetState::OtherVersion);
-        assert_eq!(
-            old.detail.as_deref(),
-            Some("its Punctual does not know this command line: unexpected argument '--new' found")
-        );
-        assert_eq!(of(2, "no such CPU: 9").state, FleetState::Failed);
-        assert_eq!(of(1, "unexpected argument").state, FleetState::Failed);
-    }
-
-    #[test]
-    fn what_a_host_sends_leads_to_no_file_but_what_was_fetched() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path().join("store")).unwrap();
-        let fetched = dir.path().join("fetched");
-        std::fs::create_dir(&fetched).unwrap();
-        std::fs::write(dir.path().join("secret"), "{\"format\": \"punctual.x/1\"}").unwrap();
-        std::os::unix::fs::symlink(dir.path().join("secret"), fetched.join("link.json")).unwrap();
-        let taken = |said: Value| {
-            let mut hosts = Hosts::new(&store, &fetched);
-            hosts.expect(vec!["a".to_owned()]);
-            hosts.note(task("a", "command", "ok", said));
-            hosts.finish().remove(0)
-        };
-        for path in ["../secret", "link.json", "..", "missing"] {
-            let path = fetched.join(path);
-            for key in ["answer", "archive"] {
-                let host = taken(serde_json::json!({"state": "done", "exit": 0, key: path}));
-                assert_eq!(host.state, FleetState::NotImported, "{path:?}");
-                assert_eq!(host.answer, None);
-            }
-        }
-        std::fs::write(fetched.join("noise.tar"), [7; 2048]).unwrap();
-        let host = taken(serde_json::json!({"state": "done", "exit": 0, "archive": "noise.tar"}));
-        assert_eq!(host.state, FleetState::NotImported);
-        assert_eq!(
-            store
-                .index()
-                .unwrap()
-                .list(&punctual_store::Filter::default())
-                .unwrap()
-                .len(),
-            0
-        );
-    }
-}
+mod tests;

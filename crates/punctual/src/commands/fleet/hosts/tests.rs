@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+use super::*;
+
+fn task(host: &str, step: &str, status: &str, said: Value) -> Task {
+    typed(&serde_json::json!({
+        "host": host, "step": step, "status": status, "changed": false, "said": said,
+        "message": "no route\nto host\u{1b}[31m",
+    }))
+    .unwrap()
+}
+
+#[test]
+fn every_host_is_a_line_of_the_result_whatever_happens() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let fetched = dir.path().join("fetched");
+    std::fs::create_dir(&fetched).unwrap();
+    let mut hosts = Hosts::new(&store, &fetched);
+    let names = ["silent", "away", "half", "old", "good", "met"];
+    hosts.expect(names.map(ToOwned::to_owned).to_vec());
+    hosts.expect(vec!["good".to_owned()]);
+    let ready = serde_json::json!({"state": "ready", "places": ["/tmp/punctual-fleet.abcdefgh"]});
+    let mut note = |host: &str, step: &str, status: &str, said: Value| {
+        hosts.note(task(host, step, status, said));
+    };
+    note("away", "program", "unreachable", serde_json::json!({}));
+    for host in ["half", "good", "met"] {
+        note(host, "program", "ok", ready.clone());
+    }
+    note(
+        "half",
+        "command",
+        "failed",
+        serde_json::json!({"state": "lost", "detail": "gone"}),
+    );
+    note(
+        "half",
+        "cleanup",
+        "failed",
+        serde_json::json!({"state": "lost", "left": ["/tmp/punctual-fleet.abcdefgh"]}),
+    );
+    note(
+        "old",
+        "program",
+        "failed",
+        serde_json::json!({"state": "other_version"}),
+    );
+    note(
+        "good",
+        "command",
+        "ok",
+        serde_json::json!({"state": "done", "exit": 0, "seconds": 1.5}),
+    );
+    note("good", "cleanup", "ok", serde_json::json!({"left": []}));
+    note(
+        "met",
+        "command",
+        "ok",
+        serde_json::json!({"state": "done", "exit": 3}),
+    );
+    // A host that nobody asked for is not one of the result.
+    note(
+        "stranger",
+        "command",
+        "ok",
+        serde_json::json!({"state": "done"}),
+    );
+    // What was noted of a host whose task never ended is known, and changes nothing of others.
+    for (host, place) in [("silent", "12345678"), ("good", "87654321")] {
+        let places = [format!("/tmp/punctual-fleet.{place}")];
+        let note = serde_json::json!({"host": host, "places": places});
+        std::fs::write(fetched.join(format!("{host}.places")), note.to_string()).unwrap();
+    }
+    std::fs::write(fetched.join("cut.places"), "{").unwrap();
+    assert_eq!(hosts.unclean().len(), 3);
+    let all = hosts.finish();
+    let states: Vec<FleetState> = all.iter().map(|host| host.state).collect();
+    assert_eq!(
+        states,
+        [
+            FleetState::NotReached,
+            FleetState::Unreachable,
+            FleetState::Lost,
+            FleetState::OtherVersion,
+            FleetState::Done,
+            FleetState::Verdict,
+        ]
+    );
+    assert_eq!(all[0].left, ["/tmp/punctual-fleet.12345678"]);
+    assert_eq!(
+        all[0].detail.as_deref(),
+        Some("stopped while the program was copied")
+    );
+    assert_eq!(
+        all[1].detail.as_deref(),
+        Some("no route to host\u{fffd}[31m")
+    );
+    assert_eq!(all[2].left, ["/tmp/punctual-fleet.abcdefgh"]);
+    assert_eq!(all[4].duration_ns, Some(Nanos::from_millis(1_500)));
+    assert!(all[4].left.is_empty());
+    assert_eq!(all[5].left, ["/tmp/punctual-fleet.abcdefgh"]);
+}
+
+#[test]
+fn a_host_that_does_not_know_what_is_known_here_has_another_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let of = |exit: u32, detail: &str| {
+        let mut hosts = Hosts::new(&store, dir.path());
+        hosts.expect(vec!["a".to_owned()]);
+        let said = serde_json::json!({"state": "failed", "exit": exit, "detail": detail});
+        hosts.note(task("a", "command", "failed", said));
+        hosts.finish().remove(0)
+    };
+    let old = of(2, "unexpected argument '--new' found");
+    assert_eq!(old.state, FleetState::OtherVersion);
+    assert_eq!(
+        old.detail.as_deref(),
+        Some("its Punctual does not know this command line: unexpected argument '--new' found")
+    );
+    assert_eq!(of(2, "no such CPU: 9").state, FleetState::Failed);
+    assert_eq!(of(1, "unexpected argument").state, FleetState::Failed);
+}
+
+#[test]
+fn what_a_host_sends_leads_to_no_file_but_what_was_fetched() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let fetched = dir.path().join("fetched");
+    std::fs::create_dir(&fetched).unwrap();
+    std::fs::write(dir.path().join("secret"), "{\"format\": \"punctual.x/1\"}").unwrap();
+    std::os::unix::fs::symlink(dir.path().join("secret"), fetched.join("link.json")).unwrap();
+    let taken = |said: Value| {
+        let mut hosts = Hosts::new(&store, &fetched);
+        hosts.expect(vec!["a".to_owned()]);
+        hosts.note(task("a", "command", "ok", said));
+        hosts.finish().remove(0)
+    };
+    for path in ["../secret", "link.json", "..", "missing"] {
+        let path = fetched.join(path);
+        for key in ["answer", "archive"] {
+            let host = taken(serde_json::json!({"state": "done", "exit": 0, key: path}));
+            assert_eq!(host.state, FleetState::NotImported, "{path:?}");
+            assert_eq!(host.answer, None);
+        }
+    }
+    std::fs::write(fetched.join("noise.tar"), [7; 2048]).unwrap();
+    let host = taken(serde_json::json!({"state": "done", "exit": 0, "archive": "noise.tar"}));
+    assert_eq!(host.state, FleetState::NotImported);
+    assert_eq!(
+        store
+            .index()
+            .unwrap()
+            .list(&punctual_store::Filter::default())
+            .unwrap()
+            .len(),
+        0
+    );
+}
+
+#[test]
+fn a_check_that_could_not_be_made_has_not_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    // A run of an earlier program, with other checks.
+    let earlier = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/stored/earlier/01a213bc-2d6d-77a0-b9ac-04dd387c3e61"
+    );
+    let edited = dir.path().join("01a213bc-2d6d-77a0-b9ac-04dd387c3e61");
+    std::fs::create_dir(&edited).unwrap();
+    for file in std::fs::read_dir(earlier).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), edited.join(file.file_name())).unwrap();
+    }
+    let record = edited.join("run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    run["valid"] = false.into();
+    run["checks"] = serde_json::json!([
+        {"id": "rt-throttling", "status": "unknown", "detail": "the budget cannot be read"},
+        {"id": "lost-samples", "status": "fail", "detail": "2 lost"},
+        {"id": "clocksource", "status": "pass", "detail": "tsc"},
+    ]);
+    std::fs::write(&record, run.to_string()).unwrap();
+    let archive = dir.path().join("a.tar");
+    let run = StoredRun::open(&edited).unwrap();
+    punctual_store::archive::pack([&run], File::create(&archive).unwrap()).unwrap();
+    let mut hosts = Hosts::new(&store, dir.path());
+    hosts.expect(vec!["a".to_owned()]);
+    let said = serde_json::json!({
+        "state": "failed", "exit": 1, "detail": "exit status 1", "archive": archive,
+    });
+    hosts.note(task("a", "command", "failed", said));
+    let host = hosts.finish().remove(0);
+    assert_eq!(
+        host.detail.as_deref(),
+        Some(
+            "invalid run: lost-samples failed: 2 lost; \
+             rt-throttling could not be checked: the budget cannot be read"
+        )
+    );
+}
