@@ -232,6 +232,8 @@ impl Tuner {
         }
         if !self.is_current(&journal) {
             let mut report = report(&journal, TuningAction::Revert);
+            // Whoever held a limit ended with that boot.
+            report.held.clear();
             report.remarks.push(
                 "these changes were made before the last reboot, which undid them; nothing was \
                  written"

@@ -7,7 +7,7 @@ mod damaged;
 
 use std::fs;
 
-use punctual_model::Undone;
+use punctual_model::{Hold, Nanos, Undone};
 use tempfile::TempDir;
 
 use super::*;
@@ -42,6 +42,10 @@ impl Bench {
     }
 
     fn begin(&self) -> Result<Session, SessionError> {
+        self.begin_with(self.plan())
+    }
+
+    fn begin_with(&self, plan: Plan) -> Result<Session, SessionError> {
         let purpose = Purpose {
             id: "id-1".to_owned(),
             name: "apply".to_owned(),
@@ -49,7 +53,7 @@ impl Bench {
             until: None,
             program: "test".to_owned(),
         };
-        self.tuner.begin(self.plan(), purpose)
+        self.tuner.begin(plan, purpose)
     }
 
     fn apply(&self) -> Session {
@@ -117,6 +121,21 @@ fn a_journal_of_another_boot_is_history() {
     assert!(report.steps.iter().all(|step| step.undone.is_none()));
     assert_eq!(bench.value("swappiness"), "10");
     bench.begin().unwrap();
+}
+
+#[test]
+fn a_limit_ended_with_the_boot_in_which_it_was_held() {
+    let mut bench = Bench::new();
+    let mut plan = bench.plan();
+    plan.held.push(Hold {
+        knob: "dma_latency".to_owned(),
+        path: "/dev/cpu_dma_latency".to_owned(),
+        latency_ns: Nanos::ZERO,
+    });
+    bench.begin_with(plan).unwrap().keep();
+    bench.boot();
+    let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(report.held.is_empty());
 }
 
 #[test]

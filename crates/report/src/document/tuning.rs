@@ -109,6 +109,21 @@ impl Document {
         Self::of("Tuning", blocks).answering(tone, word, sentence)
     }
 
+    /// Says of each setting that a revert could not restore what it is now.
+    pub fn unrestored(report: &TuningReport) -> Vec<String> {
+        if report.action != TuningAction::Revert {
+            return Vec::new();
+        }
+        let said = told(report).rows.into_iter().filter_map(|row| {
+            let [setting, which, .., now] = row.as_slice() else {
+                return None;
+            };
+            let name = format!("{setting} {which}");
+            Some(format!("{} ({now})", name.trim_end()))
+        });
+        said.collect()
+    }
+
     /// Lists settings with their values.
     pub fn of_knobs(list: &KnobList) -> Self {
         let settings = list.knobs.iter().map(|knob| {

@@ -30,6 +30,9 @@ PLACED = ("login_uid", "places", "program", "upload", "work")
 # What a program says where it lacks a privilege.
 LACKS = re.compile(r"\broot\b|privilege|permission|cap_sys|not permitted")
 
+# What became of a setting that was written, and where an answer says so.
+WRITTEN = {"apply": ("outcome", ("applied", "normalised", "invalid")), "revert": ("undone", ("restored", "not_restored"))}
+
 # The largest answer in JSON.
 ANSWER_LIMIT = 16 << 20
 
@@ -101,6 +104,7 @@ class ActionModule(ActionBase):
         """Does it."""
         result = super().run(tmp, task_vars)
         self._known = {}
+        self._changed = False
         name = (task_vars or {}).get("inventory_hostname", "host")
         began = time.monotonic()
         try:
@@ -110,12 +114,13 @@ class ActionModule(ActionBase):
             if self._task.check_mode:
                 result.update(changed=False, skipped=True, punctual_fleet=dict(self._known, state="checked"))
                 return result
-            result.update(self._command(Host(self), args, name, began))
+            result["punctual_fleet"] = self._command(Host(self), args, name, began)
         except Fail as err:
             result.update(self._failed(err, began))
         except AnsibleConnectionFailure as err:
             result.update(self._failed(lost(err), began))
-        return result
+        # What failed may have changed the host all the same.
+        return dict(result, changed=self._changed)
 
     def _failed(self, err, began):
         """A command that could not restore its machine is that, whatever else went wrong on the way."""
@@ -165,13 +170,12 @@ class ActionModule(ActionBase):
         known["exit"] = status
         errors = [value for key, value in said.marked if key == "error"]
         known["stderr"] = "\n".join(errors)
-        changed = False
         if answer and said.number("answer"):
             with tempfile.TemporaryDirectory() as own:
                 # Whether the machine was changed is asked of tuning also where nobody keeps the answer.
                 into = fetch or (own if verb == "tune" else "")
                 text = self._fetch(host, work + "/stdout", into, name, ".json", said.number("answer"), ANSWER_LIMIT)
-                changed = changes(verb, text)
+                self._changed = changes(verb, text)
             known["answer"] = text if fetch else ""
         # An empty one is fetched too: what is wrong with it is said as of any other.
         if said.number("archive") is not None:
@@ -188,8 +192,8 @@ class ActionModule(ActionBase):
         if said.get("late"):
             raise Fail("failed", "took longer than %d s, and was ended" % timeout)
         if status in (0, 3):
-            return {"changed": changed, "punctual_fleet": dict(known, state="done")}
-        raise Fail(*reason(status, known["stderr"]), changed=changed)
+            return dict(known, state="done")
+        raise Fail(*reason(status, known["stderr"]))
 
     @staticmethod
     def _files(host, files, work, upload):
@@ -275,6 +279,12 @@ def changes(verb, path):
             report = json.load(file)
     except (OSError, ValueError, RecursionError):
         return False
-    if not isinstance(report, dict):
+    if not isinstance(report, dict) or report.get("action") not in ("apply", "revert"):
         return False
-    return report.get("action") in ("apply", "revert") and bool(report.get("steps"))
+    # A limit is in effect for as long as it is held, and no longer once it is let go.
+    if report.get("held"):
+        return True
+    key, written = WRITTEN[report["action"]]
+    steps = report.get("steps")
+    ends = [step.get(key) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    return any(isinstance(end, dict) and end.get("is") in written for end in ends)

@@ -155,8 +155,12 @@ impl<'a> Hosts<'a> {
         {
             match answer(fetched, path) {
                 Ok(value) => {
-                    if let Some(sentence) = sentence(&value) {
-                        host.detail.get_or_insert(sentence);
+                    // What is said of a command that gave no reason: its answer has one.
+                    let bare = said.exit.map(|exit| format!("exit status {exit}"));
+                    if let Some(sentence) =
+                        sentence(&value).filter(|_| host.detail.is_none() || host.detail == bare)
+                    {
+                        host.detail = Some(sentence);
                     }
                     host.answer = Some(value);
                 }
@@ -370,12 +374,11 @@ fn sentence(value: &Value) -> Option<String> {
         })),
         "punctual.tuning" => {
             let report: TuningReport = typed(value)?;
-            let said = first(Document::of_tuning(&report))?;
+            let mut said = Document::unrestored(&report);
             // Why not all is as it was meant to be is said last.
-            match report.remarks.last().filter(|_| !report.complete) {
-                Some(why) => Some(short(&format!("{said}; {why}"))),
-                None => Some(said),
-            }
+            said.extend(report.remarks.last().filter(|_| !report.complete).cloned());
+            said.insert(0, first(Document::of_tuning(&report))?);
+            Some(short(&said.join("; ")))
         }
         "punctual.plan" => first(Document::of_plan(&typed(value)?)),
         _ => None,

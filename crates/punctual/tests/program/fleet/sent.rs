@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use super::{Fleet, QUICK, hosts};
 use crate::common::Home;
 
@@ -127,7 +129,8 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
     fleet.nothing_left();
 }
 
-/// Ends within a line, says that its disk is full, sends brackets, makes no run, or measures on other machines meanwhile.
+/// Ends within a line, says that its disk is full, sends brackets, says all in its answer, makes no run, or measures on other machines
+/// meanwhile.
 const ENDS: &str = r#"#!/bin/sh
 case " $* " in
 *' --version '*) echo punctual VERSION ;;
@@ -136,7 +139,9 @@ case " $* " in
 *' measure '*)
     [ "$(uname -n)" = none ] || mkdir -p "$2/runs/any"
     printf 'Warning: half a line' >&2 ;;
+*' apply '*) cat /mnt/held.json ;;
 *' revert '*)
+    [ "$(uname -n)" != silent ] || { cat /mnt/reverted.json; exit 4; }
     echo 'Error: failed to restore a setting' >&2
     echo '  caused by: No space left on device (os error 28)' >&2
     [ "$(uname -n)" != torn ] || head -c 400000 /dev/zero | tr '\\0' '['
@@ -147,7 +152,8 @@ esac
 
 #[test]
 fn what_a_host_says_last_or_in_part_hides_nothing() {
-    let Some(fleet) = Fleet::new(Home::aside(), &["half", "none", "torn"]) else {
+    let all = ["half", "none", "torn", "silent"];
+    let Some(fleet) = Fleet::new(Home::aside(), &all) else {
         return;
     };
     fleet.install(&ENDS.replace("VERSION", env!("CARGO_PKG_VERSION")));
@@ -162,7 +168,11 @@ fn what_a_host_says_last_or_in_part_hides_nothing() {
         "half",
         "punctual --quiet fleet measure -- wakeup </dev/null >/dev/null 2>&1 &",
     );
-    let args = [&["--installed", "--hosts=half,none,elsewhere"][..], &QUICK].concat();
+    let args = [
+        &["--installed", "--hosts=half,none,elsewhere"][..],
+        &QUICK,
+    ]
+    .concat();
     let answer = fleet.run("measure", &args);
     assert_eq!(answer.code(), 1, "{answer:#?}");
     let measured = hosts(&answer);
@@ -178,11 +188,54 @@ fn what_a_host_says_last_or_in_part_hides_nothing() {
         measured["elsewhere"]["detail"],
         "no host of the inventory has this name"
     );
+    // A limit that is held is a change, although nothing was written; a revert that restored not all has changed what it restored.
+    let tuned = |action: &str, complete: bool, steps: Value, held: Value| {
+        let report = json!({
+            "format": "punctual.tuning/1",
+            "action": action,
+            "session": null,
+            "steps": steps,
+            "held": held,
+            "complete": complete,
+            "remarks": ["any"],
+        });
+        report.to_string()
+    };
+    let step = |knob: &str, undone: Value| {
+        json!({
+            "knob": knob,
+            "instance": null,
+            "target": {"kind": "file", "path": "/proc/sys/vm/any"},
+            "old": "60",
+            "new": "10",
+            "outcome": {"is": "applied"},
+            "undone": undone,
+        })
+    };
+    let steps = json!([
+        step("vm.stat_interval", json!({"is": "restored"})),
+        step("vm.swappiness", json!({"is": "conflict", "value": "33"})),
+    ]);
+    let held = json!([{"knob": "dma_latency", "path": "/dev/cpu_dma_latency", "latency_ns": 0}]);
+    let put = |name: &str, text: String| {
+        fs::write(fleet.inventory().with_file_name(name), text).unwrap();
+    };
+    put("held.json", tuned("apply", true, json!([]), held));
+    put("reverted.json", tuned("revert", false, steps, json!([])));
+    let apply = ["--installed", "--hosts=silent", "--", "apply", "latency"];
+    let applied = hosts(fleet.run("tune", &apply).fine())["silent"].clone();
+    assert_eq!(applied["changed"], true, "{applied:#}");
     let answer = fleet.run("tune", &["--installed", "--", "revert"]);
     assert_eq!(answer.code(), 4, "{answer:#?}");
     for (name, host) in hosts(&answer) {
         assert_eq!(host["state"], "not_restored", "{name}: {host:#}");
         let said = host["detail"].as_str().unwrap();
-        assert!(said.contains("failed to restore a setting"), "{host:#}");
+        let (why, changed) = match name.as_str() {
+            "silent" => ("vm.swappiness (33: another program set it", true),
+            _ => ("failed to restore a setting", false),
+        };
+        assert!(said.contains(why), "{host:#}");
+        assert_eq!(host["changed"], changed, "{host:#}");
     }
+    fleet.nothing_left();
 }

@@ -167,13 +167,14 @@ fn a_revert_lists_only_what_is_not_back() {
     let conflict = Undone::Conflict {
         value: "5".to_owned(),
     };
-    let text = said(&report(
+    let report = report(
         TuningAction::Revert,
         vec![
             (StepOutcome::Applied, Some(Undone::Restored)),
             (StepOutcome::Applied, Some(conflict)),
         ],
-    ));
+    );
+    let text = said(&report);
     assert!(text.starts_with("NOT RESTORED: profile mine "), "{text}");
     assert!(
         text.contains("5: another program set it, left alone"),
@@ -185,6 +186,10 @@ fn a_revert_lists_only_what_is_not_back() {
         "{text}"
     );
     assert_eq!(text.matches("vm.x").count(), 1);
+    assert_eq!(
+        Document::unrestored(&report),
+        ["vm.x (5: another program set it, left alone)"]
+    );
 }
 
 #[test]

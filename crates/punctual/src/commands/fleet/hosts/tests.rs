@@ -160,6 +160,65 @@ fn what_a_host_sends_leads_to_no_file_but_what_was_fetched() {
     );
 }
 
+/// A revert of two settings, of which another program has set one meanwhile.
+fn half_reverted() -> Value {
+    let step = |knob: &str, undone: Value| {
+        serde_json::json!({
+            "knob": knob,
+            "instance": null,
+            "target": {"kind": "file", "path": "/proc/sys/vm/any"},
+            "old": "60",
+            "new": "10",
+            "outcome": {"is": "applied"},
+            "undone": undone,
+        })
+    };
+    serde_json::json!({
+        "format": "punctual.tuning/1",
+        "action": "revert",
+        "session": {
+            "id": "01a21da2-0d73-7d53-b72d-16854174a2ee",
+            "profile": "set",
+            "started": "2026-11-27T15:31:29Z",
+            "until": null,
+            "boot_id": "34583e71-7366-4600-84a4-46005c940142",
+            "purpose": "apply",
+            "pid": 12360,
+        },
+        "steps": [
+            step("vm.stat_interval", serde_json::json!({"is": "restored"})),
+            step("vm.swappiness", serde_json::json!({"is": "conflict", "value": "33"})),
+        ],
+        "held": [],
+        "complete": false,
+        "remarks": [],
+    })
+}
+
+#[test]
+fn a_host_whose_settings_are_not_back_names_them_where_its_command_said_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let answer = dir.path().join("a.json");
+    std::fs::write(&answer, half_reverted().to_string()).unwrap();
+    let of = |detail: &str| {
+        let mut hosts = Hosts::new(&store, dir.path());
+        hosts.expect(vec!["a".to_owned()]);
+        let said = serde_json::json!({
+            "state": "not_restored", "exit": 4, "detail": detail, "answer": answer,
+        });
+        hosts.note(task("a", "command", "failed", said));
+        let host = hosts.finish().remove(0);
+        assert_eq!(host.state, FleetState::NotRestored);
+        host.detail.unwrap()
+    };
+    let said = of("exit status 4");
+    assert!(said.starts_with("NOT RESTORED profile set"), "{said}");
+    let named = "; vm.swappiness (33: another program set it, left alone)";
+    assert!(said.ends_with(named), "{said}");
+    assert_eq!(of("failed to write"), "failed to write");
+}
+
 #[test]
 fn a_check_that_could_not_be_made_has_not_failed() {
     let dir = tempfile::tempdir().unwrap();
