@@ -16,7 +16,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.punctual.fleet.plugins.modules import command
 from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
-    MARK, Fail, Host, arguments, looks_full, lost, one_line, quote)
+    FREE, MARK, Fail, Host, arguments, is_full, looks_full, lost, one_line, quote)
 
 # Verbs that another measurement on the same machine would spoil.
 ALONE = ("assess", "experiment", "measure", "tune")
@@ -87,6 +87,7 @@ if [ -d store/runs ] && [ -n "$(ls store/runs)" ]; then
     tail -c 1024 packed | sed 's/^/%(mark)sunpacked=/'; echo
   fi
 fi
+%(free)s
 if [ -n %(give)s ]; then
   for f in runs.tar stdout; do [ ! -f "$f" ] || chown %(give)s "$f"; done
   chmod 711 .
@@ -154,6 +155,7 @@ class ActionModule(ActionBase):
             "command": " ".join(quote(word) for word in words),
             "program": quote(place["program"]),
             "answer": quote("yes" if answer else ""),
+            "free": FREE % (".", MARK),
             "places": " ".join(quote(path) for path in place["places"]),
             "give": quote(place["login_uid"] if host.becomes else ""),
         })
@@ -181,6 +183,7 @@ class ActionModule(ActionBase):
         if said.number("archive") is not None:
             known["archive"] = self._fetch(
                 host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), args["limit"])
+        full, no_room = is_full(said), Fail("disk_full", "no room is left in %s" % os.path.dirname(work))
         unpacked = [value for key, value in said.marked if key == "unpacked"]
         if unpacked:
             raise Fail("disk_full" if looks_full(" ".join(unpacked)) else "failed",
@@ -188,12 +191,14 @@ class ActionModule(ActionBase):
         if answer and not said.number("answer") and status in (0, 3):
             raise Fail("failed", "ended with status %d and printed no answer" % status)
         if verb in ("assess", "measure") and status in (0, 3) and said.number("archive") is None and not wants_help(words):
-            raise Fail("failed", "ended with status %d and made no run" % status)
+            raise no_room if full else Fail("failed", "ended with status %d and made no run" % status)
         if said.get("late"):
             raise Fail("failed", "took longer than %d s, and was ended" % timeout)
         if status in (0, 3):
             return dict(known, state="done")
-        raise Fail(*reason(status, known["stderr"]))
+        state, text = reason(status, known["stderr"])
+        # Its last words went to a file on that disk.
+        raise no_room if full and state == "failed" and not known["stderr"].strip() else Fail(state, text)
 
     @staticmethod
     def _files(host, files, work, upload):

@@ -15,7 +15,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.punctual.fleet.plugins.modules import program
 from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
-    MARK, PLACE, Fail, Host, arguments, looks_full, lost, one_line, quote)
+    FREE, MARK, PLACE, Fail, Host, arguments, is_full, looks_full, lost, one_line, quote)
 
 # Room for what is measured, besides the program.
 SPARE = 16 << 20
@@ -197,9 +197,8 @@ class ActionModule(ActionBase):
 
     def _state_of(self, host, base, detail):
         """Tells a full disk from other reasons: what copies files does not always say."""
-        said = host.run('df -Pk %s | { read -r h; read -r a b c free e && echo "%sfree=$free"; }' % (quote(base), MARK))
-        free = said.number("free")
-        return "disk_full" if looks_full(detail) or (free is not None and free < 1024) else "failed"
+        said = host.run(FREE % (quote(base), MARK))
+        return "disk_full" if looks_full(detail) or is_full(said) else "failed"
 
     def _copy(self, host, local, digest, base, kept, there, login):
         known = self._known

@@ -22,6 +22,9 @@ MARK = "punctual-fleet:"
 # A private directory of ours. Only such a directory is ever removed.
 PLACE = re.compile(r"\A/(?:[A-Za-z0-9._+-]+/)*punctual-fleet\.[A-Za-z0-9]{6,}\Z")
 
+# Says how many kilobytes are free where a path is.
+FREE = 'df -Pk %s 2>/dev/null | { read -r h; read -r a b c free e && echo "%sfree=$free"; }'
+
 # The longest text of a host that is kept.
 TEXT_LIMIT = 8192
 
@@ -149,6 +152,12 @@ def looks_full(text):
     """Whether a message says that a file system is full."""
     text = text.lower()
     return "no space left" in text or "disk quota exceeded" in text
+
+
+def is_full(said):
+    """Whether what FREE said is as good as nothing."""
+    free = said.number("free")
+    return free is not None and free < 1024
 
 
 def lost(err):

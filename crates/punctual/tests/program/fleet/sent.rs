@@ -129,7 +129,7 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
     fleet.nothing_left();
 }
 
-/// Ends within a line, says that its disk is full, sends brackets, says all in its answer, makes no run, or measures on other machines
+/// Ends within a line, says that its disk is full or has no room to say so, sends brackets, makes no run, or measures on other machines
 /// meanwhile.
 const ENDS: &str = r#"#!/bin/sh
 case " $* " in
@@ -137,6 +137,7 @@ case " $* " in
 *' --help '*) ;;
 *' runs pack '*) cp /mnt/good.tar runs.tar ;;
 *' measure '*)
+    [ "$(uname -n)" != silent ] || { head -c 8000000 /dev/zero >fill 2>/dev/null; exit 1; }
     [ "$(uname -n)" = none ] || mkdir -p "$2/runs/any"
     printf 'Warning: half a line' >&2 ;;
 *' apply '*) cat /mnt/held.json ;;
@@ -152,7 +153,7 @@ esac
 
 #[test]
 fn what_a_host_says_last_or_in_part_hides_nothing() {
-    let all = ["half", "none", "torn", "silent"];
+    let all = ["half", "none", "torn", "silent:full"];
     let Some(fleet) = Fleet::new(Home::aside(), &all) else {
         return;
     };
@@ -169,7 +170,7 @@ fn what_a_host_says_last_or_in_part_hides_nothing() {
         "punctual --quiet fleet measure -- wakeup </dev/null >/dev/null 2>&1 &",
     );
     let args = [
-        &["--installed", "--hosts=half,none,elsewhere"][..],
+        &["--installed", "--hosts=half,none,silent,elsewhere"][..],
         &QUICK,
     ]
     .concat();
@@ -188,6 +189,9 @@ fn what_a_host_says_last_or_in_part_hides_nothing() {
         measured["elsewhere"]["detail"],
         "no host of the inventory has this name"
     );
+    let silent = &measured["silent"];
+    assert_eq!(silent["state"], "disk_full", "{silent:#}");
+    assert_eq!(silent["detail"], "no room is left in /tmp");
     // A limit that is held is a change, although nothing was written; a revert that restored not all has changed what it restored.
     let tuned = |action: &str, complete: bool, steps: Value, held: Value| {
         let report = json!({
