@@ -22,6 +22,8 @@ use std::path::Path;
 
 use clap::Subcommand;
 use punctual_model::CpuSet;
+#[cfg(feature = "workbench")]
+use punctual_model::Policy;
 
 #[cfg(feature = "workbench")]
 pub(crate) use self::request::finish;
@@ -110,6 +112,21 @@ impl Instrument {
     /// Returns where metrics of the run that goes on are wanted.
     pub(crate) const fn metrics(&self) -> &MetricsArgs {
         &self.common().metrics
+    }
+
+    /// Returns the policy that its threads get, where it is not a file that says so.
+    #[cfg(feature = "workbench")]
+    pub(crate) const fn policy(&self) -> Option<Policy> {
+        match self {
+            Self::Tasks(_) => None,
+            _ => Some(self.common().priority),
+        }
+    }
+
+    /// Whether it records the kernel's events, which root may.
+    #[cfg(feature = "workbench")]
+    pub(crate) const fn traces(&self) -> bool {
+        matches!(self, Self::Irq(_) | Self::Watch(_)) || self.common().explain
     }
 
     /// Returns how it watches a program, where it does.

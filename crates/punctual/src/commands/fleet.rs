@@ -44,6 +44,8 @@ struct Verb {
     /// Whether what it prints with `--json` is its result, besides runs.
     answers: bool,
     arguments: Vec<String>,
+    /// What the user on a host must have: empty, `root` or a policy.
+    needs: String,
 }
 
 /// Does what `action` says.
@@ -138,7 +140,30 @@ fn verb(name: &'static str, arguments: &[String]) -> Result<Verb, CliError> {
         name,
         answers: wants_answer,
         arguments,
+        needs: needs(&parsed.command),
     })
+}
+
+/// What a command needs of the user who runs it, `root` or a real-time policy, as far as its words say that: an experiment's file and
+/// a task set are not read here, and an assessment does with what it has.
+fn needs(command: &Command) -> String {
+    const ROOT: &str = "root";
+    let needed = match command {
+        Command::Measure { tuning, instrument } if tuning.target.is_none() => {
+            let tunes = tuning.tune.is_some() || !tuning.set.is_empty() || tuning.isolate.is_some();
+            match instrument.policy() {
+                _ if tunes || instrument.traces() => Some(ROOT.to_owned()),
+                Some(policy) if policy.is_real_time() => Some(policy.to_string()),
+                _ => None,
+            }
+        }
+        Command::Tune(args) => match &args.action {
+            TuneAction::Apply { .. } | TuneAction::Revert { .. } => Some(ROOT.to_owned()),
+            _ => None,
+        },
+        _ => None,
+    };
+    needed.unwrap_or_default()
 }
 
 fn carry_out(store: &Store, verb: &Verb, args: &FleetArgs) -> Result<FleetReport, CliError> {
@@ -170,6 +195,7 @@ fn carry_out(store: &Store, verb: &Verb, args: &FleetArgs) -> Result<FleetReport
         "program_base": args.base.as_deref().unwrap_or_default(),
         "program_installed": args.installed,
         "program_version": env!("CARGO_PKG_VERSION"),
+        "program_needs": verb.needs,
         "program_notes": fetched,
         "command_verb": verb.name,
         "command_arguments": verb.arguments,
@@ -422,4 +448,34 @@ fn exit(report: &FleetReport) -> Exit {
         return Exit::Unsupported;
     }
     Exit::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_needs_on_a_host_is_known_of_its_words() {
+        for (name, words, needed) in [
+            ("measure", "wakeup", "f:80"),
+            ("measure", "wakeup --priority=r:5", "r:5"),
+            ("measure", "wakeup --priority=o", ""),
+            ("measure", "wakeup --priority=o --explain", "root"),
+            ("measure", "wakeup --set=vm.swappiness=10", "root"),
+            ("measure", "wakeup --target=guest:any", ""),
+            ("measure", "irq", "root"),
+            ("measure", "noise", ""),
+            ("measure", "deadline", "f:99"),
+            ("measure", "tasks set.toml", ""),
+            ("tune", "apply latency", "root"),
+            ("tune", "revert", "root"),
+            ("tune", "status", ""),
+            ("assess", "", ""),
+            ("doctor", "", ""),
+        ] {
+            let words: Vec<String> = words.split_whitespace().map(ToOwned::to_owned).collect();
+            let verb = verb(name, &words).unwrap();
+            assert_eq!(verb.needs, needed, "{name} {words:?}");
+        }
+    }
 }

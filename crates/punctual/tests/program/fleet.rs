@@ -403,6 +403,17 @@ fn a_user_of_sudo_measures_as_root_with_become_and_leaves_nothing() {
     };
     let refused = host(&["--installed"]);
     assert_eq!(refused["state"], "no_privilege", "{refused:#}");
+    // A check says so too, also where there is nothing to try it with.
+    for has_chrt in [true, false] {
+        if !has_chrt {
+            fleet.on("mine", "mount --bind /dev/null \"$(command -v chrt)\"");
+        }
+        let looked = host(&["--installed", "--check"]);
+        assert_eq!(looked["state"], "no_privilege", "{looked:#}");
+        assert_eq!(looked["detail"], "SCHED_FIFO (f:20) is not permitted");
+        let looked = host(&["--installed", "--check", "--become"]);
+        assert_eq!(looked["state"], "checked", "{looked:#}");
+    }
     let measured = host(&["--become"]);
     assert!(is_done(&measured), "{measured:#}");
     assert_eq!(measured["runs"].as_array().unwrap().len(), 1);

@@ -25,6 +25,8 @@ base=%(base)s; [ -n "$base" ] || base=${TMPDIR:-/tmp}
 echo "%(mark)smachine=$(uname -m)"
 echo "%(mark)suid=$(id -u)"
 echo "%(mark)sbase=$base"
+if [ ! -d "$base" ]; then echo "%(mark)sshut=there is no directory $base"
+elif [ ! -w "$base" ] || [ ! -x "$base" ]; then echo "%(mark)sshut=no permission to write to $base"; fi
 command -v gzip >/dev/null && echo "%(mark)sgzip=1"
 df -Pk "$base" 2>/dev/null | { read -r h; read -r a b c free e at && echo "%(mark)sfree=$free" && while read -r a place b options c; do
   [ "$place" != "$at" ] || last=,$options,
@@ -36,6 +38,24 @@ if [ -n %(installed)s ]; then
   p=$(command -v punctual) && echo "%(mark)sprogram=$p" && echo "%(mark)sversion=$("$p" --version 2>&1 | head -n 1)"
 fi
 """
+
+# A check does what the command would begin with. The kernel's rule is in sched(7): CAP_SYS_NICE, or a limit as high as the priority.
+POLICY = """
+p=%(priority)d
+may() {
+  if [ "$p" -lt 100 ] && command -v chrt >/dev/null; then chrt -f "$p" true 2>/dev/null; return; fi
+  while read -r key value more; do
+    case $key$value in CapEff:*[89a-f]?????) return 0 ;; esac
+  done </proc/self/status
+  while read -r a b c limit more; do
+    case $a-$b-$c in Max-realtime-priority) [ "$limit" = unlimited ] || [ "$limit" -ge "$p" ]; return ;; esac
+  done </proc/self/limits
+  return 1
+}
+may || echo "%(mark)srefused=1"
+"""
+
+POLICIES = {"f": "SCHED_FIFO", "r": "SCHED_RR", "d": "SCHED_DEADLINE"}
 
 # What an end of the connection is to the host, a hangup, removes what was begun.
 PLACE_MADE = """
@@ -87,6 +107,11 @@ k=$real${k#"$e"}
 above "$real"
 """
 
+KEEP_CHECKED = """
+[ ! -e "$k" ] || ours "$k" || unsafe "$k"
+[ -w "${e:-/}" ] || echo "%(mark)skeep_shut=${e:-/}"
+"""
+
 KEEP_NEW = """
 mkdir -p "$k" || exit 1
 ours "$k" || unsafe "$k"
@@ -135,23 +160,34 @@ class ActionModule(ActionBase):
         files, kept, base, installed = args["files"], args["directory"], args["base"], args["installed"]
         if kept and not kept.startswith("/"):
             raise Fail("failed", "directory: must be an absolute path")
+        needs = args["needs"]
+        if needs not in ("", "root") and not priority(needs):
+            raise Fail("failed", "needs: must be root or a real-time policy, such as f:80")
         asked = {
             "mark": MARK,
             "base": quote(base),
             "kept": quote(kept),
             "installed": quote("yes" if installed else ""),
+            "priority": priority(needs),
         }
+        probe = PROBE
+        if self._task.check_mode:
+            probe += (POLICY if priority(needs) else "") + (KEPT + KEEP_CHECKED if kept else "")
         # The one who will run it looks at what is there; the one who logs in would only read all of it once more.
-        first = dict(asked, kept="''", installed="''") if host.becomes else asked
-        said = host.run(PROBE % first, login=True)
+        first = PROBE % dict(asked, kept="''", installed="''") if host.becomes else probe % asked
+        said = outside = host.run(first, login=True)
         login = self._note(said)
         if host.becomes:
-            said = host.run(PROBE % asked)
+            said = host.run(probe % asked)
             self._note(said)
         base = said.get("base") or "/tmp"
         known = self._known
+        # Both put something there.
+        shut = said.get("shut") or (outside.get("shut") if outside.get("base") == base else "")
+        if shut:
+            raise Fail("failed", "%s: choose another place (--base DIR)" % shut[:1024])
         if installed:
-            return self._installed(host, said, base, args["version"], login)
+            return self._installed(host, said, base, args, login)
         machine = known["machine"]
         local = file_for(files, machine)
         if local is None:
@@ -179,7 +215,10 @@ class ActionModule(ActionBase):
         if said.get("noexec") and not kept:
             raise Fail("failed", "programs cannot run in %s, which is mounted noexec: choose another place (--base DIR)" % base)
         if self._task.check_mode:
-            return {"changed": bool(kept) and not there, "punctual_fleet": dict(known, state="checked")}
+            self._safe(said, kept)
+            if said.get("keep_shut") and not there:
+                raise Fail("failed", "no permission to write to %s (for %s)" % (said.get("keep_shut")[:1024], kept))
+            return self._checked(said, needs, bool(kept) and not there)
         try:
             return self._copy(host, packed or local, digest, base, kept, there, login)
         except AnsibleConnectionFailure:
@@ -221,9 +260,7 @@ class ActionModule(ActionBase):
             if kept:
                 script += KEPT % words + KEEP_NEW % words
         said = host.run(script + READY % words)
-        if said.get("unsafe"):
-            raise Fail("failed", "%s: others can write to it, or it belongs to another user (for %s)" % (
-                said.get("unsafe")[:1024], kept))
+        self._safe(said, kept)
         if said.get("differs"):
             raise Fail("failed", "the copy of the program differs: its SHA-256 is %s" % said.get("differs")[:64])
         program = said.get("program")
@@ -234,6 +271,20 @@ class ActionModule(ActionBase):
         known["version"] = self._version(said)
         # What is removed again is no change.
         return {"changed": bool(kept) and not there, "punctual_fleet": dict(known, state="ready")}
+
+    @staticmethod
+    def _safe(said, kept):
+        if said.get("unsafe"):
+            raise Fail("failed", "%s: others can write to it, or it belongs to another user (for %s)" % (
+                said.get("unsafe")[:1024], kept))
+
+    def _checked(self, said, needs, changed):
+        """Ends a check. The program says the rest: it is not there, so it cannot be asked."""
+        if needs == "root" and self._known["uid"] != 0:
+            raise Fail("no_privilege", "needs root")
+        if said.get("refused"):
+            raise Fail("no_privilege", "%s (%s) is not permitted" % (POLICIES[needs[0]], needs))
+        return {"changed": changed, "punctual_fleet": dict(self._known, state="checked")}
 
     def _new_place(self, base):
         """Chooses a directory that nobody has, and notes it before it is made: whatever happens then, it can be removed."""
@@ -255,8 +306,8 @@ class ActionModule(ActionBase):
         if not said.get("place"):
             raise Fail("disk_full" if looks_full(said.why()) else "failed", said.why())
 
-    def _installed(self, host, said, base, wanted, login):
-        known = self._known
+    def _installed(self, host, said, base, args, login):
+        known, wanted, needs = self._known, args["version"], args["needs"]
         if not said.get("program"):
             raise Fail("other_version", "no Punctual is installed")
         known["version"] = self._version(said)
@@ -266,7 +317,7 @@ class ActionModule(ActionBase):
                 "Punctual %s is installed, this is %s" % (known["version"], wanted),
             )
         if self._task.check_mode:
-            return {"changed": False, "punctual_fleet": dict(known, state="checked")}
+            return self._checked(said, needs, False)
         upload = work = self._new_place(base)
         self._make(host, upload, "755" if host.becomes else "700", login=True)
         if host.becomes:
@@ -282,6 +333,12 @@ class ActionModule(ActionBase):
             raise Fail("wrong_architecture" if "format error" in word.lower() else "failed",
                        "the program does not start: %s" % (word or said.why()))
         return word.split(" ", 1)[1].strip()[:64]
+
+
+def priority(needs):
+    """Returns the real-time priority that a command needs, and one above all for SCHED_DEADLINE. 0 means none."""
+    fixed = re.fullmatch(r"[fr]:([1-9][0-9]?)", needs)
+    return int(fixed[1]) if fixed else 100 if needs.startswith("d:") else 0
 
 
 def file_for(files, machine):

@@ -38,6 +38,11 @@ options:
     description: The version that an installed Punctual must have. Empty means any.
     type: str
     default: ""
+  needs:
+    description: What the command needs, C(root) or a real-time policy such as C(f:80). Only check mode looks whether the user has it. Empty
+      means nothing.
+    type: str
+    default: ""
   notes:
     description: A directory on the controller. The private directories of each host are noted there before they are made, so that they can be
       removed also after a play that was stopped. Empty means nowhere.
@@ -45,7 +50,7 @@ options:
     default: ""
 attributes:
   check_mode:
-    description: Nothing is copied; the host's architecture, room and privilege are looked at.
+    description: Nothing is copied; the host's architecture, room and privilege are looked at, and whether C(base) and C(directory) can be written to.
     support: full
 """
 

@@ -106,6 +106,15 @@ fn odd_hosts_are_understood_or_named() {
     refused(&looked["b"], "noexec");
     let refusal = fleet.run("doctor", &[&base[..], &["--hosts=b"]].concat());
     refused(&hosts(&refusal)["b"], "noexec");
+    // A check sees what the command would stumble over.
+    fleet.on("a", "install -d -m 777 /run/open");
+    for (option, place, why) in [
+        ("--base", "/run/none", "there is no directory /run/none"),
+        ("--keep", "/run/open/kept", "/run/open: others can write"),
+    ] {
+        let looked = fleet.run("doctor", &[option, place, "--check", "--hosts=a"]);
+        refused(&hosts(&looked)["a"], why);
+    }
 }
 
 #[test]
