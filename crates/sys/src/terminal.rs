@@ -10,10 +10,11 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
+use punctual_model::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
@@ -21,6 +22,7 @@ use rustix::termios::{
 };
 use signal_hook::low_level;
 
+use crate::clock;
 use crate::errno::done;
 
 /// Alternate screen, cleared; cursor hidden (xterm's DECSET 1049 and 25).
@@ -43,6 +45,9 @@ const TAKEN: u8 = 1;
 
 /// Somebody here gives it back, and is not done.
 const GOING: u8 = 2;
+
+/// Time in which the same signal is no second one.
+const ECHO: Nanos = Nanos::from_secs(1);
 
 /// The value of a special character that disables it (`_POSIX_VDISABLE`, termios(3)).
 const DISABLED: u8 = 0;
@@ -138,13 +143,18 @@ pub fn is_taken() -> bool {
 }
 
 /// Lets `signal` ask for the end: it sets `asked`, and where that was set, gives the screen back and ends the
-/// program at once, as the signal does by default.
+/// program at once, as the signal does by default. The same signal again within a second is the first one: timeout(1)
+/// sends it to its command and then to the group that this is in.
 ///
 /// # Errors
 ///
 /// `EINVAL` for a signal that cannot be handled.
 pub fn ask_and_end_on_signal(signal: i32, asked: Arc<AtomicBool>) -> io::Result<()> {
+    let first = AtomicU64::new(0);
     let action = move || {
+        if is_echo(&first, clock::monotonic()) {
+            return;
+        }
         // One step: of two threads that take a signal each at the same moment, one has the second.
         if asked.swap(true, Ordering::SeqCst) {
             give_back();
@@ -152,9 +162,15 @@ pub fn ask_and_end_on_signal(signal: i32, asked: Arc<AtomicBool>) -> io::Result<
             let _refused = low_level::emulate_default_handler(signal);
         }
     };
-    // SAFETY: the action swaps an atomic, and calls `give_back` and what ends the program by a signal, all
+    // SAFETY: the action reads a clock and swaps atomics, and calls `give_back` and what ends the program by a signal, all
     // of which a handler may.
     unsafe { low_level::register(signal, action) }.map(drop)
+}
+
+/// Whether a signal that comes at `now` is the one that `first` has the time of, sent once more: zero before the first.
+fn is_echo(first: &AtomicU64, now: Nanos) -> bool {
+    let before = first.compare_exchange(0, now.get().max(1), Ordering::SeqCst, Ordering::SeqCst);
+    before.is_err_and(|at| now.get().saturating_sub(at) < ECHO.get())
 }
 
 /// Waits up to `patience` for keys and returns the bytes of those that were pressed. Returns nothing
@@ -264,6 +280,15 @@ mod tests {
         assert!(taken < back && back < told, "{said}");
         assert_eq!(said.matches("\x1b[?1049l").count(), 1, "{said}");
         assert!(said.contains("raw: true, afterwards: false"), "{said}");
+    }
+
+    #[test]
+    fn a_signal_that_is_sent_twice_at_once_is_one() {
+        let first = AtomicU64::new(0);
+        let at = |ms: u64| is_echo(&first, Nanos::from_millis(5_000 + ms));
+        assert!(!at(0));
+        assert!(at(0) && at(3) && at(999));
+        assert!(!at(1_000) && !at(60_000));
     }
 
     /// Takes the screen, and lets another thread panic.
