@@ -8,7 +8,7 @@
 
 use punctual_model::{Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict};
 
-use super::values::Values;
+use super::values::{OFF, Values};
 
 /// A rule: what is looked at, and what is said of it.
 struct Entry {
@@ -155,6 +155,29 @@ pub fn part(values: &Values) -> Option<&'static str> {
     everywhere.into_iter().find(|name| !values.mentions(name))
 }
 
+/// Says what of the tick's rate make would not have written: a value with which no kernel compiles, or another one than
+/// that of the chosen option. A file that somebody edited can say so; its kernel has another rate.
+pub fn odd_tick(values: &Values) -> Option<String> {
+    let rate = values.value("HZ");
+    if rate == OFF {
+        return None;
+    }
+    let number = rate.parse::<u32>().ok();
+    if !number.is_some_and(|hz| TICKS.contains(&hz)) {
+        return Some(format!("CONFIG_HZ={rate} is not a rate"));
+    }
+    let chosen = values.iter().find(|(name, value)| {
+        let of = name
+            .strip_prefix("HZ_")
+            .and_then(|of| of.parse::<u32>().ok());
+        *value == "y" && of.is_some_and(|of| Some(of) != number)
+    });
+    chosen.map(|(name, _)| format!("CONFIG_{name}=y, but CONFIG_HZ={rate}"))
+}
+
+/// Rates with which a kernel compiles, whatever the architecture (include/linux/jiffies.h, `SHIFT_HZ`).
+const TICKS: std::ops::Range<u32> = 12..12_288;
+
 /// Judges a configuration that lies at `path`.
 pub fn check(values: &Values, path: &str) -> Vec<Verdict> {
     RULES
@@ -234,6 +257,30 @@ mod tests {
         };
         assert_eq!(part_of(&cut(3)), Some("DEBUG_KERNEL"));
         assert_eq!(part_of(&cut(4)), Some("RUNTIME_TESTING_MENU"));
+    }
+
+    #[test]
+    fn a_rate_of_the_tick_that_make_did_not_write_is_named() {
+        let odd = |text: &str| odd_tick(&Values::parse(text).unwrap());
+        for fine in [
+            "CONFIG_HZ=250\nCONFIG_HZ_250=y\n# CONFIG_HZ_1000 is not set\n",
+            // As of arm without a choice, alpha, MIPS, and sources with options of their own.
+            "CONFIG_HZ=128\nCONFIG_HZ_FIXED=128\n",
+            "CONFIG_HZ=1200\n",
+            "CONFIG_HZ=24\nCONFIG_HZ_24=y\n",
+            "CONFIG_HZ=2000\nCONFIG_HZ_2000=y\nCONFIG_HZ_PERIODIC=y\n",
+            "CONFIG_X86=y\n",
+        ] {
+            assert_eq!(odd(fine), None, "{fine}");
+        }
+        for rate in ["0", "11", "12288", "100000", "-1000", "abc", "y"] {
+            let said = odd(&format!("CONFIG_HZ={rate}\n"));
+            assert_eq!(said.unwrap(), format!("CONFIG_HZ={rate} is not a rate"));
+        }
+        assert_eq!(
+            odd("CONFIG_HZ=250\nCONFIG_HZ_1000=y\n").unwrap(),
+            "CONFIG_HZ_1000=y, but CONFIG_HZ=250"
+        );
     }
 
     #[test]

@@ -367,6 +367,11 @@ fn a_configuration_is_judged() {
         &["config", "check", shown(&config), "--fail-on", "high"],
     );
     assert_eq!(answer.code(), 3, "{answer:?}");
+    let edited = machine::read(&config).unwrap().replace("HZ=250", "HZ=0");
+    fs::write(&config, edited).unwrap();
+    kernel(&home, &["config", "check", shown(&config)])
+        .error(1, &["it is not what make wrote: CONFIG_HZ=0"])
+        .hinted();
     fs::write(&config, "CONFIG_HZ=1000\n").unwrap();
     kernel(&home, &["config", "check", shown(&config)])
         .error(

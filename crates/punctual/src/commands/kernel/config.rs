@@ -184,6 +184,11 @@ fn check(
                 "check the .config that make wrote; `punctual kernel config --fragment FILE -o OUTPUT` makes one of a part",
             ));
     }
+    if let Some(odd) = config::odd_tick(&values) {
+        return Err(CliError::failed_to(format!("check {word}"))
+            .because(format!("it is not what make wrote: {odd}"))
+            .hint("`punctual kernel config --base FILE -o OUTPUT` makes a whole one of it"));
+    }
     // Where a captured machine has the configuration of its kernel.
     let place = "/boot/config-checked";
     let files = BTreeMap::from([(place.to_owned(), Ok(values.to_text()))]);
