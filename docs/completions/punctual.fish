@@ -994,8 +994,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s j -l jobs -d 'Number of guests in virtual time at a time, which does not change any result [default: one per CPU]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l time-limit -d 'Give a boot up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l resume -d 'Continue the test of this name, which was stopped or killed; give the same options as before' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s o -l output -d 'File for the result as JSON: the same bytes every time' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l junit -d 'File for the result as JUnit XML' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s o -l output -d 'File for the result as JSON, the same bytes every time; a file that exists is replaced, once there is a result' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l junit -d 'File for the result as JUnit XML; a file that exists is replaced, once there is a result' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l idle -d 'Measure without a load too; without --load only that'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l json -d 'Print the result as JSON'

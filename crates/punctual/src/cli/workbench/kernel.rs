@@ -209,11 +209,11 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "NAME")]
     pub resume: Option<String>,
 
-    /// File for the result as JSON: the same bytes every time
+    /// File for the result as JSON, the same bytes every time; a file that exists is replaced, once there is a result
     #[arg(long, short = 'o', value_name = "FILE", value_parser = path())]
     pub output: Option<PathBuf>,
 
-    /// File for the result as JUnit XML
+    /// File for the result as JUnit XML; a file that exists is replaced, once there is a result
     #[arg(long, value_name = "FILE", value_parser = path())]
     pub junit: Option<PathBuf>,
 

@@ -52,14 +52,24 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     };
     // Before the boots: minutes of work must not end at a file that cannot be written.
     let outputs = Outputs::open(args)?;
-    let result = test.carry_out(home, StopRequest::on_signals()?, |_| Ok(()))?;
+    let mut name = String::new();
+    let result = test.carry_out(home, StopRequest::on_signals()?, |begun| {
+        begun.clone_into(&mut name);
+        Ok(())
+    })?;
     let is_taken = outputs.take_standard_output();
-    outputs.write(&result)?;
+    // Where a file cannot be written after all, the answer is given all the same.
+    let written = outputs.write(&result);
     if args.json {
         output::write(|out| json(&result, out))?;
     } else if !is_taken {
         print(&output::written(&Document::of_latency_test(&result)))?;
     }
+    written.map_err(|err| {
+        err.hint(format!(
+            "nothing is lost: with --resume {name} and the same options no kernel is booted again"
+        ))
+    })?;
     Ok(exit(args, &result))
 }
 
@@ -104,17 +114,19 @@ impl Outputs {
         targets.any(Destination::is_standard_output)
     }
 
+    /// Writes all that can be written, and returns the first error.
     fn write(self, result: &LatencyTest) -> Result<(), CliError> {
-        for (target, format) in self.0 {
+        let written = self.0.into_iter().map(|(target, format)| {
             let mut bytes = Vec::new();
             match format {
                 Format::Json => json(result, &mut bytes),
                 Format::Junit => export::junit_of_latency_test(result, &mut bytes),
             }
             .map_err(|err| target.failed(err))?;
-            target.put(&bytes)?;
-        }
-        Ok(())
+            target.put(&bytes)
+        });
+        let written: Vec<Result<(), CliError>> = written.collect();
+        written.into_iter().collect()
     }
 }
 

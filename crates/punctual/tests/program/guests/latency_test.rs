@@ -57,8 +57,11 @@ fn latency_test_gives_one_image_two_command_lines() {
         "--samples=20".to_owned(),
         "--json".to_owned(),
         "--quiet".to_owned(),
+        // It can be opened, and not be written.
+        "--output=/dev/full".to_owned(),
     ];
     let answer = finish(home.command(args));
+    answer.error(1, &["write /dev/full", "--resume latency-test-"]);
     // The second one's argument takes its timers, so the check of its guests fails, and only of its.
     assert_eq!(answer.code(), 1, "{answer:?}");
     let result = answer.json();
