@@ -13,6 +13,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::Model;
 use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{KERNEL_RT_FORMAT, KernelModel, RtFlow, RtStep, RtStepKind};
@@ -54,10 +55,6 @@ pub(crate) fn carried_out(
     stop: StopRequest,
 ) -> Result<RtFlow, CliError> {
     let version = Version::parse(&order.version)?;
-    if let Some(arch) = order.foreign() {
-        // What its guests lack is said before two kernels are built.
-        Host::of(arch)?.version()?;
-    }
     if order.wish.model.is_some() {
         return Err(CliError::usage(
             "--model: `kernel rt` builds a stock and a real-time kernel; --stock chooses the stock one's",
@@ -100,6 +97,11 @@ pub(crate) fn carried_out(
         flow,
     };
     run.needs_patch_before_fetching()?;
+    let arch = order.arch.or_else(Architecture::here);
+    if let Some(arch) = arch.filter(|_| run.flow.done(last).is_none()) {
+        // What its guests lack is said before two kernels are built.
+        Host::of(arch)?.version()?;
+    }
     run.has_same_files()?;
     let steps = RtStepKind::ALL.iter().copied();
     let steps: Vec<RtStepKind> = steps.filter(|step| *step <= last).collect();

@@ -4,6 +4,7 @@
 //! `punctual kernel rt`: each step of the flow, and that it goes on where it was stopped. The trees only look like a kernel; what
 //! their Makefile "builds" is one of the images of `scripts/kernel-images.sh`, so that what boots is real.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -66,6 +67,13 @@ fn rt(home: &Home, version: &str, source: &Path, more: &[&str]) -> Answer {
     if let Some(images) = machine_images() {
         command.env("STOCK", images.0).env("RT", images.1);
     }
+    finish(command)
+}
+
+/// Runs the program where what is built cannot boot: nothing of QEMU is needed but that it is there.
+fn without_guests(home: &Home, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Answer {
+    let mut command = home.command(args);
+    command.env("PUNCTUAL_QEMU", "/bin/true");
     finish(command)
 }
 
@@ -179,7 +187,7 @@ fn an_older_source_is_patched_in_a_copy_and_the_flow_goes_on_where_it_failed() {
             source,
             &series_arg,
         ];
-        home.run(fixed.iter().chain(more))
+        without_guests(&home, fixed.iter().chain(more))
     };
     run(&[])
         .error(
@@ -288,7 +296,7 @@ fn a_patched_source_of_the_users_is_not_replaced() {
         let name = format!("--name={name}");
         let rest = ["--source", source, "--patch", patch, "--anyway"];
         let words = ["kernel", "rt", "6.1", &name];
-        home.run(words.iter().chain(&rest))
+        without_guests(&home, words.iter().chain(&rest))
             .error(2, &["--patch: source board has the patches already"])
             .hinted();
         let now = home.run(["kernel", "list", "--json"]).fine().json();
@@ -304,16 +312,8 @@ fn a_fragment_may_change_until_a_kernel_was_built_with_it() {
     let run = || {
         let arg = format!("--fragment={}", fragment.display());
         let source = tree.to_str().unwrap();
-        home.run([
-            "kernel",
-            "rt",
-            "6.12",
-            "--anyway",
-            "--no-ccache",
-            "--source",
-            source,
-            &arg,
-        ])
+        let line = ["kernel", "rt", "6.12", "--anyway", "--no-ccache"];
+        without_guests(&home, line.iter().chain(&["--source", source, &arg]))
     };
     fs::write(&fragment, "no option\n").unwrap();
     run().error(1, &["my.config"]);
@@ -332,7 +332,7 @@ fn a_fragment_may_change_until_a_kernel_was_built_with_it() {
 fn what_cannot_become_a_real_time_kernel_is_said_before_anything_is_built() {
     let home = Home::aside();
     let tree = tree(&home, 1);
-    let run = |args: &[&str]| home.run(["kernel", "rt"].iter().chain(args));
+    let run = |args: &[&str]| without_guests(&home, ["kernel", "rt"].iter().chain(args));
     run(&["6.1"])
         .error(2, &["--patch: Linux 6.1 has no PREEMPT_RT of its own"])
         .hinted();
@@ -340,6 +340,11 @@ fn what_cannot_become_a_real_time_kernel_is_said_before_anything_is_built() {
     run(&["6.12", "--stock=rt"]).error(2, &["--stock rt"]);
     run(&["6.12", "--stock=lazy"]).error(2, &["--stock lazy: Linux 6.12 has no PREEMPT_LAZY"]);
     run(&["6.12", "--model=rt"]).error(2, &["--model"]);
+    // Nor is anything fetched that could not boot here.
+    let mut command = home.command(["kernel", "rt", "6.12", "--source", tree.to_str().unwrap()]);
+    command.env("PUNCTUAL_QEMU", "/no/such/qemu");
+    finish(command).error(5, &["start /no/such/qemu: not installed"]);
+    assert!(!home.store().join("kernels/flows").exists());
     // A tree of another version is not kept.
     let source = tree.to_str().unwrap();
     run(&["6.12", "--source", source])
@@ -417,7 +422,7 @@ fn a_study_goes_on_with_its_build_and_says_at_once_what_it_cannot_build() {
     let build = format!("--build={}", tree.display());
     let run = |study: &str, more: &[&str]| {
         let args = ["study", "run", study];
-        home.run(args.iter().chain(more))
+        without_guests(&home, args.iter().chain(more))
     };
     // What this tree builds without images cannot boot.
     run("wang2019", &[&build]).error(1, &["boot"]);
