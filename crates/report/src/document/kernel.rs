@@ -241,11 +241,22 @@ impl Document {
         let mut facts = Vec::new();
         let candidates = report.candidates.iter();
         facts.extend(candidates.map(|commit| ("Maybe", shown(commit))));
+        // The good end is judged too, and is none of the commits that were searched.
+        let between = report
+            .steps
+            .iter()
+            .filter(|step| step.commit.id != report.good);
+        let (skipped, judged): (Vec<_>, Vec<_>) =
+            between.partition(|step| step.verdict == BisectVerdict::Skip);
+        let skipped = match skipped.len() {
+            0 => String::new(),
+            n => format!(", {n} impossible to judge"),
+        };
         let searched = format!(
-            "{} commits of {}, {} judged, from {} (good) to {} (bad)",
+            "{} commits of {}, {} judged{skipped}, from {} (good) to {} (bad)",
             report.commits,
             report.tree,
-            report.steps.len(),
+            judged.len(),
             short(&report.good),
             short(&report.bad)
         );
@@ -299,6 +310,8 @@ fn source_row(source: &KernelSource) -> [String; 5] {
 
 fn series(series: &AppliedSeries) -> String {
     match series.left_out.len() {
+        // All of it was there already.
+        0 if series.applied.is_empty() => "nothing new".to_owned(),
         0 => format!("{} applied", series.applied.len()),
         out => format!("{} applied, {out} left out", series.applied.len()),
     }
@@ -381,4 +394,59 @@ fn builds(builds: &[BuiltKernel]) -> Table {
         ]
     };
     Table::of("", columns).with(builds.iter().map(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_model::BisectStep;
+
+    use super::*;
+
+    #[test]
+    fn a_bisection_counts_what_it_searched() {
+        let step = |id: &str, verdict| BisectStep {
+            commit: ConflictingCommit {
+                id: id.to_owned(),
+                subject: String::new(),
+            },
+            verdict,
+            status: 0,
+            took_ms: 0,
+        };
+        let report = BisectReport {
+            format: String::new(),
+            tree: "linux".to_owned(),
+            good: "a".to_owned(),
+            bad: "f".to_owned(),
+            oracle: String::new(),
+            commits: 5,
+            steps: vec![
+                step("a", BisectVerdict::Good),
+                step("f", BisectVerdict::Bad),
+                step("c", BisectVerdict::Skip),
+                step("b", BisectVerdict::Good),
+            ],
+            first_bad: None,
+            candidates: Vec::new(),
+            stopped: None,
+        };
+        let said = format!("{:?}", Document::of_bisection(&report));
+        let counts = "5 commits of linux, 2 judged, 1 impossible to judge, from a (good)";
+        assert!(said.contains(counts), "{said}");
+    }
+
+    #[test]
+    fn a_series_that_was_there_already_is_not_counted_as_none_applied() {
+        let said = |applied: &[&str], left_out: &[&str]| {
+            let names = |of: &[&str]| of.iter().map(ToString::to_string).collect();
+            series(&AppliedSeries {
+                series: "x".to_owned(),
+                applied: names(applied),
+                left_out: names(left_out),
+            })
+        };
+        assert_eq!(said(&["a"], &[]), "1 applied");
+        assert_eq!(said(&[], &["b"]), "0 applied, 1 left out");
+        assert_eq!(said(&[], &[]), "nothing new");
+    }
 }
