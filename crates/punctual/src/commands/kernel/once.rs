@@ -154,6 +154,9 @@ impl Unpacked {
                 ),
             );
         };
+        // One that does not run here needs nothing that its modules are listed with.
+        named(&image)?;
+        package.list_modules().map_err(|err| failed(&what, err))?;
         Ok(Self {
             deb: deb.to_owned(),
             package,
