@@ -14,6 +14,6 @@ mod wanted;
 pub use checksum::sha256;
 pub use error::FetchError;
 pub use fetch::{Fetched, Options, copy, fetch};
-pub use kernel_store::{KernelStore, KernelStoreError, StoredKind, make_private};
+pub use kernel_store::{Claim, Held, KernelStore, KernelStoreError, StoredKind, make_private};
 pub use tree::{Tree, TreeError};
 pub use wanted::WantedSource;

@@ -3,9 +3,9 @@
 
 //! Configures and runs make.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use punctual_model::{BuildEnd, BuiltKernel, UnmetOption};
 use punctual_sys::PathError;
@@ -14,13 +14,14 @@ use punctual_sys::SysRoot;
 use super::progress::{Meter, Step};
 use super::{Estimate, debian, prerequisites};
 use crate::config::{self, Base, ConfigError, Configured, Wish, configure};
-use crate::source::{
-    FetchError, KernelStore, KernelStoreError, StoredKind, Tree, make_private, sha256,
-};
+use crate::source::{FetchError, KernelStore, KernelStoreError, StoredKind, Tree, sha256};
 use crate::tool::{Long, ToolError, ask, command, has};
 
 /// User and host that kernels bear.
 const BUILDER: &str = "punctual";
+
+/// Time after which it is noted again how far a build is.
+const NOTED_EVERY: Duration = Duration::from_secs(10);
 
 /// What is to be built.
 #[derive(Clone, Debug)]
@@ -130,9 +131,13 @@ pub fn build(
 ) -> Result<BuiltKernel, BuildError> {
     check(order)?;
     let place = stock.place(StoredKind::Build, &order.name)?;
-    make_private(&place)?;
     let objects = place.join("obj");
-    let _lock = lock(&place, &order.name)?;
+    let _held = stock
+        .work_in(StoredKind::Build, &order.name)
+        .map_err(|err| match err {
+            KernelStoreError::InUse { name, .. } => BuildError::Busy { name },
+            err => err.into(),
+        })?;
     let before = stock.build(&order.name)?;
     if let Some(before) = &before {
         // Older programs built for their own machine alone.
@@ -184,6 +189,15 @@ pub fn build(
     stock.write(StoredKind::Build, &order.name, &built)?;
     copy(&objects.join(".config"), &place.join("config"))?;
     let begun = Instant::now();
+    let earlier_ms = built.make_ms;
+    let so_far = |built: &mut BuiltKernel, meter: &Meter| {
+        let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        built.make_ms = earlier_ms.saturating_add(ms);
+        built.steps = meter.steps;
+        built.warnings = meter.warnings;
+        built.at = at();
+    };
+    let mut noted: Option<Instant> = None;
     let log = place.join("build.log");
     let mut make = |goals: &[&str]| {
         let mut make = config::make(order.tree, &objects);
@@ -191,8 +205,14 @@ pub fn build(
         make.command.args(goals);
         make.log = Some(&log);
         make.run(stop, |line| {
-            if let Some(step) = meter.hear(line) {
-                heard(&meter, step);
+            let Some(step) = meter.hear(line) else { return };
+            heard(&meter, step);
+            // Whoever lists it sees how far it is, and a start that is killed counts. The last note must be written, this one
+            // need not be.
+            if noted.is_none_or(|noted| noted.elapsed() >= NOTED_EVERY) {
+                noted = Some(Instant::now());
+                so_far(&mut built, &meter);
+                drop(stock.write(StoredKind::Build, &order.name, &built));
             }
         })
     };
@@ -208,10 +228,7 @@ pub fn build(
         remove_packages(&place)?;
         ended = make(&["bindeb-pkg"]);
     }
-    built.make_ms += u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    built.steps = meter.steps;
-    built.warnings = meter.warnings;
-    built.at = at();
+    so_far(&mut built, &meter);
     match ended {
         Ok(()) if !order.only.is_empty() => built.end = BuildEnd::Complete,
         Ok(()) => complete(order, &place, &objects, &mut built)?,
@@ -309,6 +326,7 @@ fn described(
         jobs: u32::try_from(order.jobs).ok(),
         compiler: compiler.lines().next().unwrap_or("unknown").to_owned(),
         at: String::new(),
+        running: false,
     }
 }
 
@@ -387,18 +405,6 @@ fn expected(stock: &KernelStore, built: &BuiltKernel) -> Result<Option<u64>, Ker
         same && other.end == BuildEnd::Complete && other.starts == 1
     });
     Ok(alike.map(|other| other.steps).max())
-}
-
-fn lock(place: &Path, name: &str) -> Result<File, BuildError> {
-    let path = place.join(".lock");
-    let file = File::create(&path).map_err(PathError::at("create", &path))?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Busy {
-            name: name.to_owned(),
-        }),
-        Err(err) => Err(PathError::new("lock", &path, err.into()).into()),
-    }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {

@@ -442,7 +442,8 @@ mod tests {
         };
         assert_eq!(Path::new(&source.tree), fs::canonicalize(&path).unwrap());
         assert_eq!((source.sha256, source.commit), (None, None));
-        stock.remove(StoredKind::Source, "mine").unwrap();
+        let claim = stock.claim(StoredKind::Source, "mine").unwrap();
+        stock.remove(claim).unwrap();
         assert!(path.join("Makefile").exists());
         let err = get(
             &stock,

@@ -4,16 +4,19 @@
 //! The store of kernels: `sources/NAME/{source.json, tree/}`, `images/NAME/{image.json, boot/}`,
 //! `builds/NAME/{build.json, obj/, ...}`, `flows/NAME/{flow.json, source/}`.
 //!
-//! What is fetched is put together below a name that begins with a dot and renamed when it is whole.
+//! What is fetched is put together below a name that begins with a dot and renamed when it is whole. What is removed is renamed
+//! to such a name first: whatever ends the program meanwhile, what is listed is whole.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use punctual_model::{
     BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, RtFlow, json,
 };
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -105,6 +108,14 @@ pub enum KernelStoreError {
         /// The name.
         name: String,
     },
+    /// Somebody works with it.
+    #[error("{} `{name}` is in use by another process", kind.noun())]
+    InUse {
+        /// What it stands for.
+        kind: StoredKind,
+        /// The name.
+        name: String,
+    },
     /// A build has no image.
     #[error("build `{name}` is incomplete: it has no bootable image")]
     NotBuilt {
@@ -149,9 +160,17 @@ impl KernelStore {
             directory: self.directory.display().to_string(),
             sources: self.all::<KernelSource>(StoredKind::Source, &mut damaged)?,
             images: self.all::<KernelImage>(StoredKind::Image, &mut damaged)?,
-            builds: self.all::<BuiltKernel>(StoredKind::Build, &mut damaged)?,
+            builds: self.builds(&mut damaged)?,
             damaged,
         })
+    }
+
+    fn builds(&self, damaged: &mut Vec<String>) -> Result<Vec<BuiltKernel>, KernelStoreError> {
+        let mut builds = self.all::<BuiltKernel>(StoredKind::Build, damaged)?;
+        for build in &mut builds {
+            build.running = is_held(&self.place(StoredKind::Build, &build.name)?);
+        }
+        Ok(builds)
     }
 
     fn all<T: DeserializeOwned>(
@@ -173,6 +192,8 @@ impl KernelStore {
         for name in names {
             match self.read(kind, &name) {
                 Ok(Some(entry)) => all.push(entry),
+                // It is being configured, or that was interrupted: nothing was built.
+                Ok(None) if is_unconfigured(kind, &directory.join(&name)) => {}
                 Ok(None) => damaged.push(format!("{} {name}: has no {}", kind.noun(), kind.file())),
                 Err(err) => damaged.push(format!("{} {name}: {err}", kind.noun())),
             }
@@ -277,20 +298,87 @@ impl KernelStore {
         }
     }
 
-    /// Removes all of a name. A source that is a directory elsewhere stays where it is.
+    /// Keeps what has a name from being removed, until what is returned is dropped. Others may use it too.
     ///
     /// # Errors
     ///
-    /// Fails where there is none, or it cannot be removed.
-    pub fn remove(&self, kind: StoredKind, name: &str) -> Result<(), KernelStoreError> {
+    /// Fails where somebody is about to change or remove it.
+    pub fn using(&self, kind: StoredKind, name: &str) -> Result<Held, KernelStoreError> {
+        let place = self.place(kind, name)?;
+        match lock(&place, FlockOperation::NonBlockingLockShared) {
+            Ok(None) => Err(in_use(kind, name)),
+            Ok(lock) => Ok(Held { _lock: lock }),
+            // Whoever may only read it uses it all the same.
+            Err(_) => Ok(Held { _lock: None }),
+        }
+    }
+
+    /// Makes the place of a name where there is none, and keeps others from working in it, until what is returned is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Fails where somebody uses it, or it cannot be made.
+    pub fn work_in(&self, kind: StoredKind, name: &str) -> Result<Held, KernelStoreError> {
+        let place = self.place(kind, name)?;
+        make_private(&place)?;
+        match lock(&place, FlockOperation::NonBlockingLockExclusive)? {
+            None => Err(in_use(kind, name)),
+            lock => Ok(Held { _lock: lock }),
+        }
+    }
+
+    /// Finds what has a name, to be removed: nobody else may use it from now on.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is none, or somebody uses it.
+    pub fn claim(&self, kind: StoredKind, name: &str) -> Result<Claim, KernelStoreError> {
         let place = self.place(kind, name)?;
         if !place.exists() {
+            // It may be what an interrupted removal has left.
+            drop(sweep(&self.directory.join(kind.directory())));
             return Err(KernelStoreError::Unknown {
                 what: kind.noun(),
                 name: name.to_owned(),
             });
         }
-        Ok(fs::remove_dir_all(&place).map_err(PathError::at("remove", &place))?)
+        // Whoever uses it has made the file, which a full disk may not let this program do.
+        let lock = match place.join(LOCK).exists() {
+            true => match lock(&place, FlockOperation::NonBlockingLockExclusive)? {
+                None => return Err(in_use(kind, name)),
+                lock => lock,
+            },
+            false => None,
+        };
+        Ok(Claim {
+            kind,
+            name: name.to_owned(),
+            place,
+            _lock: lock,
+        })
+    }
+
+    /// Removes all of a name. A source that is a directory elsewhere stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it cannot be removed.
+    pub fn remove(&self, claim: Claim) -> Result<(), KernelStoreError> {
+        let (aside, _lock) = self.set_aside(&claim)?;
+        Ok(fs::remove_dir_all(&aside).map_err(PathError::at("remove", &aside))?)
+    }
+
+    /// Takes its name from what is removed: a name under which the rest goes with a later command, if this program is ended.
+    fn set_aside(&self, claim: &Claim) -> Result<(PathBuf, File), KernelStoreError> {
+        let directory = self.directory.join(claim.kind.directory());
+        let _all = sweep(&directory)?;
+        let place = &claim.place;
+        let lock = File::open(place).map_err(PathError::at("open", place))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok();
+        let aside = format!("{UNFINISHED}{}-{}", claim.name, std::process::id());
+        let aside = directory.join(aside);
+        fs::rename(place, &aside).map_err(PathError::at("remove", place))?;
+        Ok((aside, lock))
     }
 
     /// Makes a directory in which something of `kind` is put together; it goes when it is dropped. What programs that
@@ -299,9 +387,7 @@ impl KernelStore {
         let directory = self.directory.join(kind.directory());
         make_private(&directory)?;
         // Held until the new one is locked: else another program might take it for one that was left.
-        let all = File::open(&directory).map_err(PathError::at("open", &directory))?;
-        flock(&all, FlockOperation::LockExclusive).ok();
-        sweep(&directory);
+        let _all = sweep(&directory)?;
         // It is for its owner alone, as all that is made here.
         let made = tempfile::Builder::new()
             .prefix(UNFINISHED)
@@ -344,7 +430,7 @@ impl KernelStore {
     }
 }
 
-/// What the names of directories begin with in which something is put together.
+/// What the names of directories begin with in which something is put together, or of which it is removed.
 const UNFINISHED: &str = ".new-";
 
 /// A directory in which something is put together, which holds a lock on it.
@@ -360,8 +446,65 @@ impl Unfinished {
     }
 }
 
-/// Removes unfinished directories that nobody holds.
-fn sweep(directory: &Path) {
+/// The file in the place of a name that whoever uses it locks.
+const LOCK: &str = ".lock";
+
+/// How often a lock is tried, and how long after each time: who lists the kernels has it for an instant.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Something that nobody removes while this lives.
+#[derive(Debug)]
+pub struct Held {
+    _lock: Option<File>,
+}
+
+/// Something that is to be removed, and that nobody else uses meanwhile.
+#[derive(Debug)]
+pub struct Claim {
+    kind: StoredKind,
+    name: String,
+    place: PathBuf,
+    _lock: Option<File>,
+}
+
+fn in_use(kind: StoredKind, name: &str) -> KernelStoreError {
+    KernelStoreError::InUse {
+        kind,
+        name: name.to_owned(),
+    }
+}
+
+/// Locks the place of a name; nothing where somebody else has it.
+fn lock(place: &Path, operation: FlockOperation) -> Result<Option<File>, PathError> {
+    let path = place.join(LOCK);
+    let file = File::create(&path).map_err(PathError::at("create", &path))?;
+    for _ in 0..TRIES {
+        match flock(&file, operation) {
+            Ok(()) => return Ok(Some(file)),
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
+            Err(err) => return Err(PathError::new("lock", &path, err.into())),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether somebody works in the place of a name.
+fn is_held(place: &Path) -> bool {
+    let shared = |lock: File| flock(&lock, FlockOperation::NonBlockingLockShared);
+    File::open(place.join(LOCK)).is_ok_and(|lock| shared(lock) == Err(Errno::WOULDBLOCK))
+}
+
+/// Whether it is a build that never came to its first step: its description is written before these are.
+fn is_unconfigured(kind: StoredKind, place: &Path) -> bool {
+    let later = ["config", "build.log"];
+    kind == StoredKind::Build && later.iter().all(|name| !place.join(name).exists())
+}
+
+/// Removes unfinished directories that nobody holds. Until what is returned is dropped, nobody else makes or removes any.
+fn sweep(directory: &Path) -> Result<File, PathError> {
+    let all = File::open(directory).map_err(PathError::at("open", directory))?;
+    flock(&all, FlockOperation::LockExclusive).ok();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
         let free = |lock: File| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
@@ -369,6 +512,7 @@ fn sweep(directory: &Path) {
             drop(fs::remove_dir_all(entry.path()));
         }
     }
+    Ok(all)
 }
 
 fn describe<T: Serialize>(
@@ -451,18 +595,82 @@ mod tests {
             .unwrap_err();
         assert!(matches!(err, KernelStoreError::Taken { .. }), "{err:?}");
         fs::create_dir_all(dir.path().join("builds/odd")).unwrap();
+        fs::write(dir.path().join("builds/odd/build.log"), "").unwrap();
         let list = stock.list().unwrap();
         assert_eq!(list.images, [image]);
         assert_eq!(list.damaged, ["build odd: has no build.json"]);
         assert_eq!(stock.bootable("one").unwrap().0, Path::new("/x"));
         stock.bootable("two").unwrap_err();
-        stock.remove(StoredKind::Image, "one").unwrap();
-        stock.remove(StoredKind::Image, "one").unwrap_err();
+        let claim = stock.claim(StoredKind::Image, "one").unwrap();
+        stock.remove(claim).unwrap();
+        stock.claim(StoredKind::Image, "one").unwrap_err();
         assert!(
             fs::read_dir(dir.path().join("images"))
                 .unwrap()
                 .next()
                 .is_none()
+        );
+    }
+
+    #[test]
+    fn what_somebody_uses_is_not_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let stock = KernelStore::at(dir.path());
+        let refused = |kind| {
+            let err = stock.claim(kind, "x").unwrap_err();
+            assert!(matches!(err, KernelStoreError::InUse { .. }), "{err:?}");
+        };
+        let builds = stock.work_in(StoredKind::Build, "x").unwrap();
+        stock.work_in(StoredKind::Build, "x").unwrap_err();
+        refused(StoredKind::Build);
+        assert!(is_held(&dir.path().join("builds/x")));
+        drop(builds);
+        assert!(!is_held(&dir.path().join("builds/x")));
+        let claim = stock.claim(StoredKind::Build, "x").unwrap();
+        stock.work_in(StoredKind::Build, "x").unwrap_err();
+        stock.remove(claim).unwrap();
+        assert!(!dir.path().join("builds/x").exists());
+        // Many read one source.
+        fs::create_dir_all(dir.path().join("sources/x")).unwrap();
+        let readers = [(), ()].map(|()| stock.using(StoredKind::Source, "x").unwrap());
+        refused(StoredKind::Source);
+        drop(readers);
+        stock.claim(StoredKind::Source, "x").unwrap();
+    }
+
+    #[test]
+    fn a_removal_that_is_interrupted_leaves_nothing_that_is_listed_and_the_next_one_ends_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let stock = KernelStore::at(dir.path());
+        let sources = dir.path().join("sources");
+        let left = || fs::read_dir(&sources).unwrap().count();
+        fs::create_dir_all(sources.join("x/tree/kernel")).unwrap();
+        let claim = stock.claim(StoredKind::Source, "x").unwrap();
+        let set_aside = stock.set_aside(&claim).unwrap();
+        let list = stock.list().unwrap();
+        assert!(
+            list.sources.is_empty() && list.damaged.is_empty(),
+            "{list:?}"
+        );
+        stock.source("x").unwrap_err();
+        // It is not taken from whoever removes it.
+        stock.claim(StoredKind::Source, "x").unwrap_err();
+        assert_eq!(left(), 1);
+        drop((claim, set_aside));
+        stock.claim(StoredKind::Source, "x").unwrap_err();
+        assert_eq!(left(), 0);
+    }
+
+    #[test]
+    fn a_build_that_was_never_configured_is_not_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let stock = KernelStore::at(dir.path());
+        fs::create_dir_all(dir.path().join("builds/x/obj")).unwrap();
+        assert!(stock.list().unwrap().damaged.is_empty());
+        fs::write(dir.path().join("builds/x/config"), "").unwrap();
+        assert_eq!(
+            stock.list().unwrap().damaged,
+            ["build x: has no build.json"]
         );
     }
 }

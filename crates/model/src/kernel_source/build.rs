@@ -59,7 +59,7 @@ pub struct BuiltKernel {
     pub packages: Vec<String>,
     /// Path of the build's log.
     pub log: String,
-    /// Time that make took, in all starts together, in ms.
+    /// Time that make took, in all starts together, in ms; of a start that was killed, up to the last note of it, some 10 s before.
     pub make_ms: u64,
     /// How often make was started.
     pub starts: u64,
@@ -81,6 +81,9 @@ pub struct BuiltKernel {
     pub compiler: String,
     /// When it ended, RFC 3339 in UTC.
     pub at: String,
+    /// Whether somebody builds it at this moment; then the rest says how far it is, a few seconds ago. Absent where nobody does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub running: bool,
 }
 
 impl BuiltKernel {

@@ -113,7 +113,10 @@ fn one(
         &mut |meter, step| shown.step(meter, step),
     );
     built.map_err(|err| match err {
-        BuildError::Config(err) => not_configured(err),
+        BuildError::Config(err) => {
+            let stopped = stop.is_set().then_some("the same command begins again");
+            not_configured(err).hints(stopped)
+        }
         BuildError::Unmet(_) => {
             failed(&format!("build {}", order.name), err).hint("--anyway builds it regardless")
         }

@@ -13,8 +13,8 @@ use punctual_kernel::build::BuildError;
 use punctual_kernel::config::{self, ConfigError, Values};
 use punctual_kernel::patch::PatchError;
 use punctual_kernel::source::{
-    self, FetchError, Fetched, KernelStore, KernelStoreError, Options, Tree, TreeError,
-    WantedSource,
+    self, FetchError, Fetched, Held, KernelStore, KernelStoreError, Options, StoredKind, Tree,
+    TreeError, WantedSource,
 };
 use punctual_kernel::{ToolError, UnpackError};
 use punctual_model::{KernelSource, KernelStock};
@@ -144,6 +144,8 @@ pub(crate) struct FoundSource {
     pub(crate) tree: Tree,
     /// What the store knows of it.
     pub(crate) known: Option<KernelSource>,
+    /// Keeps it from being removed from the store.
+    _held: Option<Held>,
 }
 
 impl FoundSource {
@@ -173,9 +175,12 @@ pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliE
     {
         match stock.source(name) {
             Ok(known) => {
+                let held = stock.using(StoredKind::Source, name);
+                let held = held.map_err(|err| failed(&format!("use {name}"), err))?;
                 return Ok(FoundSource {
                     tree: open(Path::new(&known.tree))?,
                     known: Some(known),
+                    _held: Some(held),
                 });
             }
             Err(KernelStoreError::Unknown { .. } | KernelStoreError::Name { .. }) => {}
@@ -186,6 +191,7 @@ pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliE
         return Ok(FoundSource {
             tree: open(word)?,
             known: None,
+            _held: None,
         });
     }
     Err(CliError::usage(format!(

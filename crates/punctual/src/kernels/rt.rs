@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::Model;
-use punctual_kernel::source::{KernelStore, Tree};
+use punctual_kernel::source::{KernelStore, StoredKind, Tree};
 use punctual_model::{KERNEL_RT_FORMAT, KernelModel, RtFlow, RtStep, RtStepKind};
 
 pub(crate) use self::order::{Order, Says};
@@ -102,6 +102,10 @@ pub(crate) fn carried_out(
         // What its guests lack is said before two kernels are built.
         Host::of(arch)?.version()?;
     }
+    let _held = run
+        .stock
+        .work_in(StoredKind::Flow, &run.flow.name)
+        .map_err(|err| failed(&format!("go on with {}", run.flow.name), err))?;
     run.has_same_files()?;
     let steps = RtStepKind::ALL.iter().copied();
     let steps: Vec<RtStepKind> = steps.filter(|step| *step <= last).collect();

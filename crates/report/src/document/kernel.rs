@@ -375,6 +375,7 @@ fn builds(builds: &[BuiltKernel]) -> Table {
     let columns = "<Build|<Release|?<For|<Model|<End|Make s|??Starts|??Steps|?Image KiB";
     let row = |build: &BuiltKernel| {
         let end = match build.end {
+            _ if build.running => "running",
             BuildEnd::Complete => "complete",
             BuildEnd::Stopped => "stopped",
             BuildEnd::Failed => "FAILED",

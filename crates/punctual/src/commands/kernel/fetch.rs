@@ -3,6 +3,7 @@
 
 //! `punctual kernel fetch|list|rm`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use punctual_kernel::source::{Fetched, KernelStoreError, StoredKind};
@@ -30,24 +31,32 @@ pub(super) fn list(home: Option<&Path>, json: bool) -> Result<Exit, CliError> {
 /// Removes names.
 pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliError> {
     let stock = open(home)?;
-    for name in names {
-        let mut removed = false;
+    let mut claims = Vec::new();
+    // All are found before the first is removed: one that is in use, or a mistake in the list, removes nothing.
+    for name in names.iter().collect::<BTreeSet<_>>() {
+        let found = claims.len();
         for kind in StoredKind::ALL {
-            match stock.remove(kind, name) {
-                Ok(()) => {
-                    removed = true;
-                    print(&format!("Removed {} {name}\n", kind.noun()))?;
-                }
+            match stock.claim(kind, name) {
+                Ok(claim) => claims.push((kind, name, claim)),
                 Err(KernelStoreError::Unknown { .. }) => {}
-                Err(err) => return Err(failed(&format!("remove {name}"), err)),
+                Err(err) => {
+                    let in_use = matches!(err, KernelStoreError::InUse { .. });
+                    let hint = in_use.then_some("wait until that has ended, or stop it");
+                    return Err(failed(&format!("remove {name}"), err).hints(hint));
+                }
             }
         }
-        if !removed {
+        if claims.len() == found {
             return Err(
                 CliError::usage(format!("{name}: no source, image or build of this name"))
                     .hint("`punctual kernel list` lists them all"),
             );
         }
+    }
+    for (kind, name, claim) in claims {
+        let removed = stock.remove(claim);
+        removed.map_err(|err| failed(&format!("remove {name}"), err))?;
+        print(&format!("Removed {} {name}\n", kind.noun()))?;
     }
     Ok(Exit::Fine)
 }

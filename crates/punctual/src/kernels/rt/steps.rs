@@ -11,7 +11,7 @@ use punctual_kernel::config::{Wish, configure};
 use punctual_kernel::guest::Model;
 use punctual_kernel::latency_test::{Baseline, Common, Row};
 use punctual_kernel::patch::Limits;
-use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
+use punctual_kernel::source::{self, Fetched, KernelStoreError, StoredKind, WantedSource};
 use punctual_model::{
     AppliedSeries, BandVerdict, Check, KernelModel, KernelSource, Nanos, PatchOutcome, PatchResult,
     RtFlow, RtStepKind,
@@ -186,7 +186,7 @@ impl Run<'_> {
         let word = self.order.source.clone().unwrap_or_else(default);
         let wanted = self.wanted(&word)?;
         if known.is_some() {
-            let removed = self.stock.remove(StoredKind::Source, &name);
+            let removed = self.remove(StoredKind::Source, &name);
             removed.map_err(|err| failed(&format!("remove the source {name}"), err))?;
         }
         let (named, sha256) = (Some(name.clone()), self.order.sha256.clone());
@@ -195,7 +195,7 @@ impl Run<'_> {
             Fetched::Source(source) => {
                 if let Err(err) = self.is_of_version(&source.version) {
                     // Of a wrong one nothing is to be found the next time.
-                    drop(self.stock.remove(StoredKind::Source, &name));
+                    drop(self.remove(StoredKind::Source, &name));
                     return Err(err);
                 }
                 Ok(format!(
@@ -204,13 +204,17 @@ impl Run<'_> {
                 ))
             }
             Fetched::Image(image) => {
-                drop(self.stock.remove(StoredKind::Image, &name));
+                drop(self.remove(StoredKind::Image, &name));
                 Err(CliError::usage(format!(
                     "--source {}: is an image, not a source",
                     image.from
                 )))
             }
         }
+    }
+
+    fn remove(&self, kind: StoredKind, name: &str) -> Result<(), KernelStoreError> {
+        self.stock.remove(self.stock.claim(kind, name)?)
     }
 
     /// Refuses a source whose patches cannot be taken out by fetching it again: it may have work of the user's.

@@ -369,6 +369,41 @@ fn a_build_shows_its_steps_on_a_screen_and_its_key_stops_it() {
 }
 
 #[test]
+fn a_build_that_runs_is_listed_as_that_and_neither_it_nor_its_source_is_removed() {
+    let home = Home::aside();
+    let tree = tree(&home);
+    kernel(&home, &["fetch", shown(&tree), "--name", "s"]).fine();
+    let line = "kernel build s --anyway --quiet --no-ccache --name k --jobs 1 --json";
+    let mut command = home.command(line.split(' '));
+    // Nothing else here sleeps for that long.
+    command.env("SLOW", "34568");
+    let running = crate::common::Running::start(command);
+    let list = || kernel(&home, &["list", "--json"]).fine().json();
+    // Its first step is noted at once.
+    assert!(wait_until(|| list()["builds"][0]["steps"] == 1));
+    assert_eq!(list()["builds"][0]["running"], true);
+    assert_valid(&schema("kernel-stock.schema.json"), &list());
+    let text = kernel(&home, &["list"]).fine().stdout.clone();
+    assert!(text.contains(" running "), "{text}");
+    for (name, says) in [
+        ("k", "build `k` is in use by another process"),
+        ("s", "source `s` is in use by another process"),
+    ] {
+        kernel(&home, &["rm", name]).error(1, &[says]).hinted();
+    }
+    running.signal("INT");
+    let answer = running.wait();
+    assert_eq!(answer.json()["builds"][0]["end"], "stopped", "{answer:?}");
+    let list = list();
+    assert!(list["builds"][0].get("running").is_none(), "{list:#}");
+    assert_eq!(list["sources"].as_array().unwrap().len(), 1);
+    // A mistake in the list removes nothing.
+    kernel(&home, &["rm", "k", "none"]).error(2, &["none: no source"]);
+    kernel(&home, &["rm", "k", "s"]).fine();
+    assert!(tree.join("Makefile").exists());
+}
+
+#[test]
 fn a_build_that_is_stopped_goes_on_and_leaves_nobody_behind() {
     let home = Home::aside();
     let tree = tree(&home);
