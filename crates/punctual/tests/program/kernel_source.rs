@@ -479,6 +479,12 @@ fn a_regression_that_was_planted_in_twenty_commits_is_found() {
     assert_eq!(report["commits"], 20);
     let text = kernel(&home, &args).fine().stdout.clone();
     assert!(text.starts_with("First bad: "), "{text}");
+    // A source of the store is not removed meanwhile, here by the oracle itself.
+    kernel(&home, &["fetch", shown(&tree), "--name", "s"]).fine();
+    let removes = format!("\"$PUNCTUAL\" kernel rm s && exit 200; {oracle}");
+    let line = ["bisect", "--tree", "s", "--good", &good, "--bad", "HEAD"];
+    kernel(&home, &[&line[..], &["--oracle", &removes]].concat()).fine();
+    kernel(&home, &["rm", "s"]).fine();
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
     kernel(
         &home,

@@ -23,8 +23,9 @@ use crate::signals::StopRequest;
 pub(super) fn run(home: Option<&Path>, args: &KernelBisectArgs) -> Result<Exit, CliError> {
     let kernels = home::own(home, Missing::Make)?.join("kernels");
     make_private(&kernels).map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
+    let (tree, _held) = tree(home, &args.tree)?;
     let order = Order {
-        tree: tree(home, &args.tree)?,
+        tree,
         good: args.good.clone(),
         bad: args.bad.clone(),
         oracle: args.oracle.clone(),

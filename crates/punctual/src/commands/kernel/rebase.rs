@@ -15,11 +15,11 @@ use crate::cli::KernelRebaseArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
-use crate::kernels::kernel_store::{self, failed, show};
+use crate::kernels::kernel_store::{self, FoundSource, failed, show};
 
 /// Begins a rebase, goes on with it, gives it up, or says how far it is.
 pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, CliError> {
-    let tree = tree(home, &args.tree)?;
+    let (tree, _held) = tree(home, &args.tree)?;
     let result = if args.resume {
         rebase::resume(&tree)
     } else if args.abort {
@@ -55,14 +55,18 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, 
     })
 }
 
-/// Finds a repository: a directory, or a source of the store.
-pub(super) fn tree(home: Option<&Path>, word: &Path) -> Result<PathBuf, CliError> {
+/// Finds a repository: a directory, or a source of the store, which is not removed while what is returned lives.
+pub(super) fn tree(
+    home: Option<&Path>,
+    word: &Path,
+) -> Result<(PathBuf, Option<FoundSource>), CliError> {
     if word.is_dir() {
         return std::path::absolute(word)
+            .map(|path| (path, None))
             .map_err(|err| failed(&format!("find {}", word.display()), err));
     }
     let source = kernel_store::find(&kernel_store::open(home)?, word)?;
-    Ok(source.tree.path)
+    Ok((source.tree.path.clone(), Some(source)))
 }
 
 fn order(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Order, CliError> {
