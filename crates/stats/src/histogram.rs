@@ -100,6 +100,21 @@ impl LatencyHistogram {
         steps
     }
 
+    /// Adds histograms up, over the widest of their ranges: nothing is clamped that was not. `None` of none.
+    pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next()?.clone();
+        for part in parts {
+            if part.highest > all.highest {
+                let narrower = core::mem::replace(&mut all, part.clone());
+                all.merge(&narrower);
+            } else {
+                all.merge(part);
+            }
+        }
+        Some(all)
+    }
+
     pub(crate) fn with_extremes(mut self, min: u64, max: u64) -> Self {
         (self.min, self.max) = (min, max);
         self
@@ -455,5 +470,9 @@ mod tests {
         assert_eq!((into_large.count(), into_large.clamped()), (5, 2));
         assert_eq!(into_large.max(), Some(200_000));
         assert_eq!(into_large.min(), Some(1));
+        for parts in [[&small, &large], [&large, &small]] {
+            assert_eq!(LatencyHistogram::merged(parts).unwrap(), into_large);
+        }
+        assert_eq!(LatencyHistogram::merged([]), None);
     }
 }

@@ -89,9 +89,7 @@ fn of_total<'a>(
 ) -> Option<LatencyHistogram> {
     let total = &record.total;
     let merged = |parts: &mut dyn Iterator<Item = &'a LatencyHistogram>| {
-        let mut all = parts.next()?.clone();
-        parts.for_each(|part| all.merge(part));
-        Some(all).filter(|all| all.count() == total.count)
+        LatencyHistogram::merged(parts).filter(|all| all.count() == total.count)
     };
     let first = record.series.first();
     let kind = total.context.as_deref();
@@ -109,13 +107,13 @@ pub fn of_required<'a>(
     record: &RunRecord,
     parts: impl Iterator<Item = (Option<&'a str>, &'a LatencyHistogram)> + Clone,
 ) -> Option<LatencyHistogram> {
-    let mut all = of_total(record, parts.clone())?;
+    let all = of_total(record, parts.clone())?;
     let untraced: u64 = record.untraced().map(|series| series.count).sum();
     if untraced > 0 {
         // Of several threads there is one of each, and one of all together.
         let mut parts = parts.filter(|(kind, _)| *kind == Some("untraced"));
         let (_, half) = parts.find(|(_, half)| half.count() == untraced)?;
-        all.merge(half);
+        return LatencyHistogram::merged([&all, half]);
     }
     Some(all)
 }

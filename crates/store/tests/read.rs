@@ -10,9 +10,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use common::{id, names, record, samples, started, write_run};
 use punctual_model::{Interval, Misses, Nanos, PrecisionState, RunRecord, Series, ThreadSample};
+use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
 use punctual_store::{FindError, Raw, ReadError, SamplesFault, Store, StoreError, StoredRun};
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -446,4 +448,34 @@ fn a_record_is_written_only_as_large_as_it_is_read() {
     let err = writer.finish(&record).unwrap_err();
     assert!(matches!(err, StoreError::RecordSize { .. }), "{err}");
     assert!(names(store.runs_dir()).is_empty());
+}
+
+#[test]
+fn histograms_of_threads_are_added_up_over_the_widest_range() {
+    let (_dir, store) = store();
+    let samples: [&[u64]; 2] = [&[5_000, 36_000], &[9_000, 37_000, 84_000, 648_000]];
+    let entries = [0, 1].map(|thread: usize| {
+        let samples = samples[thread];
+        let mut histogram = LatencyHistogram::new(samples[samples.len() - 1]);
+        histogram.record_slice(samples);
+        TaggedHistogram {
+            tag: Some(thread.to_string()),
+            start: Duration::ZERO,
+            duration: Duration::from_secs(1),
+            histogram,
+        }
+    });
+    let mut log = Vec::new();
+    write_hlog(&mut log, SystemTime::UNIX_EPOCH, &entries).unwrap();
+    let mut run = record(id(1));
+    run.total.count = 6;
+    let mut writer = store.begin(id(1), Raw::Drop).unwrap();
+    writer.artifact("latency.hlog", &log).unwrap();
+    writer.finish(&run).unwrap();
+    let run = store.find("last").unwrap();
+    for all in [run.histogram(), run.required()] {
+        let all = all.unwrap().unwrap();
+        assert_eq!((all.count(), all.clamped()), (6, 0));
+        assert_eq!((all.count_above(50_000), all.count_above(100_000)), (2, 1));
+    }
 }

@@ -39,7 +39,7 @@ pub struct DistributionSeries {
     pub rows: Vec<spark::Row>,
     /// Samples.
     pub count: u64,
-    /// Samples above the range of the histogram, in no bin.
+    /// Samples above the range of the histogram, which are in its last bin or, of an import, at the maximum of their thread.
     pub clamped: u64,
     /// Largest sample, exact, in ns.
     pub max_ns: Option<u64>,

@@ -190,10 +190,8 @@ pub(super) fn whole(
     if let Some(part) = item.parts.iter().filter(of).find(|p| p.thread.is_none()) {
         return Some(part.histogram.clone());
     }
-    let mut parts = item.parts.iter().filter(of);
-    let mut all = parts.next()?.histogram.clone();
-    parts.for_each(|part| all.merge(&part.histogram));
-    Some(all)
+    let parts = item.parts.iter().filter(of).map(|part| &part.histogram);
+    punctual_stats::LatencyHistogram::merged(parts)
 }
 
 /// Name of a thread: `thread 0 on CPU 1`.
@@ -207,12 +205,18 @@ pub(super) fn thread(series: Option<&Series>, number: Option<u32>) -> String {
     }
 }
 
-/// The largest of what a histogram holds, exact where the record has it.
-fn largest(run: &Named<'_>, (context, thread): (Option<&str>, Option<u32>)) -> Option<u64> {
+/// The largest of what a histogram holds, and how many samples are above its range, where the record has them: histograms are
+/// stored without either.
+fn recorded(
+    run: &Named<'_>,
+    (context, thread): (Option<&str>, Option<u32>),
+) -> (Option<u64>, Option<u64>) {
     let of =
         |s: &&Series| s.context.as_deref() == context && (thread.is_none() || s.thread == thread);
     let series = run.record().series.iter().filter(of);
-    series.filter_map(|s| s.max_ns).max()
+    let largest = series.clone().filter_map(|s| s.max_ns).max();
+    let clamped = series.filter_map(|s| s.clamped);
+    (largest, clamped.reduce(u64::saturating_add))
 }
 
 /// One distribution of a histogram, of a kind of latency and a thread.
@@ -227,6 +231,7 @@ pub(super) fn one(
 ) -> DistributionSeries {
     let origin = run.record().origin.as_ref();
     let width_ns = origin.and_then(|origin| origin.resolution_ns);
+    let (largest, clamped) = recorded(run, of);
     DistributionSeries {
         run: run.name.to_owned(),
         kernel: run.record().host.kernel_release.clone().unwrap_or_default(),
@@ -235,8 +240,8 @@ pub(super) fn one(
         bins: bins(histogram, bins_a_decade, width_ns.unwrap_or(1)),
         rows: spark::rows(histogram),
         count: histogram.count(),
-        clamped: histogram.clamped(),
-        max_ns: largest(run, of).or_else(|| histogram.max()),
+        clamped: clamped.unwrap_or_else(|| histogram.clamped()),
+        max_ns: largest.or_else(|| histogram.max()),
         validity: run.validity(),
         shown: whole,
         group: run.group.unwrap_or_default().to_owned(),

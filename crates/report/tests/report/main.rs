@@ -458,8 +458,37 @@ fn an_imported_run_claims_no_interval() {
         panic!("no distribution");
     };
     assert_eq!(distribution.series[0].validity, Validity::Imported);
-    let beyond = "7 samples are beyond the histogram of their source and drawn at the maximum.";
+    let beyond = "7 samples are beyond the histogram of their source and drawn at the maximum of their thread.";
     assert!(distribution.note.contains(beyond), "{}", distribution.note);
+}
+
+#[test]
+fn samples_above_the_largest_of_the_first_thread_are_drawn_where_they_are() {
+    let mut item = item(1, 2);
+    let samples: [&[u64]; 2] = [&[5_000, 36_000], &[37_000, 84_000, 648_000, 648_000]];
+    for (number, samples) in samples.into_iter().enumerate() {
+        // An import's histogram reaches as far as its thread's largest sample.
+        let mut histogram = LatencyHistogram::new(*samples.last().unwrap());
+        histogram.record_slice(samples);
+        item.parts[number].histogram = histogram;
+        item.record.series[number].clamped = Some(2 * number as u64);
+    }
+    let document = document(vec![item]);
+    let Some(Drawing::Distribution(distribution)) = document.drawings().first().copied() else {
+        panic!("no distribution");
+    };
+    let drawn = |part: usize| {
+        let series = &distribution.series[part];
+        let last = series.bins.last().unwrap();
+        assert!(last.from_ns <= 648_000 && 648_000 < last.to_ns, "{last:?}");
+        assert_eq!((last.count, series.clamped), (2, 2), "{}", series.part);
+        series
+            .bins
+            .iter()
+            .filter(|bin| bin.from_ns > 36_000)
+            .count()
+    };
+    assert_eq!((drawn(0), drawn(2)), (3, 3));
 }
 
 #[test]

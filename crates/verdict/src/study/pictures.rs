@@ -20,14 +20,10 @@ pub(super) fn of(groups: &[GroupInput]) -> Vec<StudyPicture> {
 }
 
 fn of_cell(group: &GroupInput) -> Vec<StudyPicture> {
-    let mut all: Option<LatencyHistogram> = None;
-    for histogram in group.runs.iter().filter_map(|run| run.histogram.as_ref()) {
-        match &mut all {
-            None => all = Some(histogram.clone()),
-            Some(all) => all.merge(histogram),
-        }
-    }
-    let Some(all) = all else { return Vec::new() };
+    let histograms = group.runs.iter().filter_map(|run| run.histogram.as_ref());
+    let Some(all) = LatencyHistogram::merged(histograms) else {
+        return Vec::new();
+    };
     let (Some(middle), Some(max)) = (all.quantile(HEAD), all.max()) else {
         return Vec::new();
     };

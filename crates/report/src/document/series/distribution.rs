@@ -100,7 +100,7 @@ fn beyond(runs: &[Named<'_>]) -> String {
     match beyond {
         0 => String::new(),
         n => format!(
-            " {} beyond the histogram of their source and drawn at the maximum.",
+            " {} beyond the histogram of their source and drawn at the maximum of their thread.",
             match n {
                 1 => "1 sample is".to_owned(),
                 _ => format!("{} are", counted(n, "sample")),
