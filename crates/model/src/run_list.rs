@@ -13,7 +13,7 @@ use crate::units::Nanos;
 /// The name and major version of the format that this program writes.
 pub const RUN_LIST_FORMAT: &str = "punctual.runs/1";
 
-/// The runs of a store, newest first.
+/// The runs of a store by their start, newest first; those without one last.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunList {

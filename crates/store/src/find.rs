@@ -73,7 +73,8 @@ impl Store {
     /// Finds the run that `selector` means: `last`, an id, the first or the last four or more characters
     /// of one id, as lists and pages show them, or the name of one run.
     ///
-    /// `last` is the newest run even if that one cannot be read: an older one is not the last.
+    /// `last` is the run that was measured or imported last, whenever an imported one started, and even if it cannot be read:
+    /// an older one is not the last.
     ///
     /// # Errors
     /// As [`FindError`] says.

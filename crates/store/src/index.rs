@@ -127,7 +127,8 @@ impl From<PathError> for Trouble {
 }
 
 impl Index {
-    /// Returns the runs that the filter lets through, newest first, the unreadable included.
+    /// Returns the runs that the filter lets through, the unreadable included: by their start, newest first, and those without
+    /// one last. Of the same start, or none, the newest id is first.
     ///
     /// Where a row of the file makes no sense, the list is made of the runs, and the next [`Store::index`]
     /// makes a new file.
@@ -147,13 +148,14 @@ impl Index {
     }
 
     fn query(&self, filter: &Filter) -> Result<Vec<RunRow>, IndexError> {
+        // Without its Z a whole second sorts before the fractions of it.
         let mut query = self.connection.prepare(
             "SELECT * FROM runs
              WHERE (?1 IS NULL OR name = ?1)
                AND (?2 IS NULL OR coalesce(valid, 0) = ?2)
                AND (?4 IS NULL OR EXISTS (
                    SELECT 1 FROM json_each(runs.tags) WHERE key = ?4 AND value = ?5))
-             ORDER BY id DESC LIMIT ?3",
+             ORDER BY rtrim(started, 'Z') DESC, id DESC LIMIT ?3",
         )?;
         let limit = filter.limit.map_or(-1, i64::from);
         let (key, value) = filter.tag.clone().unzip();

@@ -20,7 +20,7 @@ use crate::stored::StoredRun;
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Listing {
-    /// The runs, newest first.
+    /// The runs, that which was measured or imported last first.
     pub runs: Vec<RunEntry>,
     /// What lies in the directory of the runs and is none.
     pub foreign: Vec<PathBuf>,
@@ -40,7 +40,7 @@ pub struct RunEntry {
 /// The names in the directory of the runs.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Newest first.
+    /// Newest first, which is not by the start of runs: an imported one began before it got its id.
     pub(crate) ids: Vec<Uuid>,
     pub(crate) foreign: Vec<PathBuf>,
 }

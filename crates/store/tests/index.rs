@@ -54,10 +54,10 @@ fn rows_say_what_the_records_say() {
     assert_eq!(index.foreign(), [store.runs_dir().join("x")]);
     let rows = index.list(&Filter::default()).unwrap();
     assert_eq!(rows.len(), 3);
-    assert_eq!(rows[0].id, id(3));
-    let problem = rows[0].figures.as_ref().unwrap_err();
+    assert_eq!(rows[2].id, id(3));
+    let problem = rows[2].figures.as_ref().unwrap_err();
     assert!(problem.contains("run.json: No such file"), "{problem}");
-    let figures = rows[2].figures.as_ref().unwrap();
+    let figures = rows[1].figures.as_ref().unwrap();
     assert_eq!(figures, &punctual_model::RunListFigures::of(&record(id(1))));
     assert_eq!(figures.p50_ns, Some(1_000));
     assert_eq!(figures.p99_ns, None);
@@ -77,8 +77,39 @@ fn filters_narrow() {
     };
     assert_eq!(ids(&store, &by(Some("idle"), None, None)), [id(2)]);
     assert_eq!(ids(&store, &by(None, Some(true), None)), [id(1)]);
-    assert_eq!(ids(&store, &by(None, Some(false), None)), [id(3), id(2)]);
-    assert_eq!(ids(&store, &by(None, None, Some(1))), [id(3)]);
+    assert_eq!(ids(&store, &by(None, Some(false), None)), [id(2), id(3)]);
+    assert_eq!(ids(&store, &by(None, None, Some(1))), [id(2)]);
+}
+
+#[test]
+fn runs_are_listed_by_their_start_and_the_last_is_the_one_added_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let starts = [
+        Some("2025-02-28T03:00:00Z"),
+        Some("2025-01-01T03:00:00Z"),
+        None,
+        Some("2025-02-28T03:00:00.25Z"),
+        Some("2025-02-28T03:00:00.2Z"),
+        None,
+        Some("2025-01-31T03:00:00Z"),
+        Some("2025-01-31T03:00:00Z"),
+    ];
+    for (n, started) in (1..).zip(starts) {
+        let imported = RunRecord {
+            started: started.map(ToOwned::to_owned),
+            ..record(id(n))
+        };
+        write_run(&store, &imported);
+    }
+    let sorted = [4, 5, 1, 8, 7, 2, 6, 3].map(id);
+    assert_eq!(ids(&store, &Filter::default()), sorted);
+    let newest = Filter {
+        limit: Some(2),
+        ..Filter::default()
+    };
+    assert_eq!(ids(&store, &newest), sorted[..2]);
+    assert_eq!(store.find("last").unwrap().record().id, id(8).to_string());
 }
 
 #[test]

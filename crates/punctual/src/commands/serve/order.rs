@@ -73,12 +73,15 @@ impl Order {
         }
     }
 
-    /// Sorts runs that are in the order of their start, newest first. What has no such figure comes last.
+    /// Sorts runs that are in the order of the index: by their start, newest first. What has no such figure comes last.
     pub(super) fn sort(self, runs: &mut [RunListEntry]) {
         match self.key {
             Key::Started => {
+                let started =
+                    |run: &RunListEntry| run.figures.as_ref().is_some_and(|f| f.started.is_some());
+                let known = runs.partition_point(started);
                 if !self.is_down {
-                    runs.reverse();
+                    runs.split_at_mut(known).0.reverse();
                 }
             }
             Key::Name => self.by(runs, |f| f.name.clone()),
@@ -140,5 +143,27 @@ mod tests {
         };
         assert_eq!(sorted("-max"), "cab");
         assert_eq!(sorted("max"), "acb");
+        // As the index has them: those without a start are last in either order.
+        let started = |id: &str, started: &str| RunListEntry {
+            figures: Some(RunListFigures {
+                started: Some(started.to_owned()),
+                ..RunListFigures::default()
+            }),
+            ..run(id, None)
+        };
+        let listed = [
+            started("d", "2026-11-20T09:35:48Z"),
+            started("e", "2025-01-01T02:00:00Z"),
+            run("f", None),
+            run("g", None),
+        ];
+        for (text, ids) in [("-started", "defg"), ("started", "edfg")] {
+            let mut runs = listed.to_vec();
+            Order::parse(Some(text)).unwrap().sort(&mut runs);
+            assert_eq!(
+                runs.iter().map(|run| run.id.as_str()).collect::<String>(),
+                ids
+            );
+        }
     }
 }
