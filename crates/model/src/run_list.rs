@@ -19,8 +19,11 @@ pub const RUN_LIST_FORMAT: &str = "punctual.runs/1";
 pub struct RunList {
     /// `punctual.runs/1`.
     pub format: String,
-    /// The runs that the filter let through.
+    /// The runs that the filter let through, up to the limit.
     pub runs: Vec<RunListEntry>,
+    /// How many the filter let through, whatever the limit. Null in lists of older programs.
+    #[serde(default)]
+    pub total: Option<u64>,
     /// What lies among the runs and is none.
     pub foreign: Vec<String>,
 }

@@ -102,9 +102,20 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         .map(|path| path.display().to_string())
         .collect();
     if json {
+        let total = match filter.limit {
+            None => rows.len(),
+            Some(_) => {
+                let all = Filter {
+                    limit: None,
+                    ..filter.clone()
+                };
+                index.list(&all).map_err(failed)?.len()
+            }
+        };
         let list = RunList {
             format: RUN_LIST_FORMAT.to_owned(),
             runs: rows.into_iter().map(RunListEntry::from).collect(),
+            total: Some(total as u64),
             foreign,
         };
         output::json(&list)?;

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use punctual_model::{Comparison, RunListEntry, json};
+use punctual_model::{Comparison, RUN_LIST_FORMAT, RunList, RunListEntry, json};
 use punctual_report::document::{Document, Material};
 use punctual_report::{export, html};
 use punctual_store::{Filter, Store, StoredRun};
@@ -116,11 +116,7 @@ impl Site {
                 runs if runs.is_empty() => Err((400, "choose runs".to_owned())),
                 runs => self.report(Vec::new(), runs),
             },
-            "/api/runs" => json(&punctual_model::RunList {
-                format: punctual_model::RUN_LIST_FORMAT.to_owned(),
-                runs: self.list(request)?,
-                foreign: Vec::new(),
-            }),
+            "/api/runs" => json(&self.list(request)?),
             "/api/compare" => json(&self.compare(request)?),
             path => {
                 let (as_json, id) =
@@ -155,7 +151,7 @@ impl Site {
         self.store.entry(id).run.map_err(|err| failed(&err))
     }
 
-    fn list(&self, request: &Request) -> Result<Vec<RunListEntry>, Refused> {
+    fn list(&self, request: &Request) -> Result<RunList, Refused> {
         let asked = |name: &str| request.value(name).map(ToOwned::to_owned);
         let tag = match request.value("tag").map(|tag| tag.split_once('=')) {
             Some(None | Some(("", _))) => return Err((400, "tag: use KEY=VALUE".to_owned())),
@@ -194,8 +190,14 @@ impl Site {
         let runs = rows.into_iter().map(RunListEntry::from);
         let mut runs: Vec<RunListEntry> = runs.filter(fits).collect();
         order(request)?.sort(&mut runs);
+        let total = runs.len();
         runs.truncate(limit);
-        Ok(runs)
+        Ok(RunList {
+            format: RUN_LIST_FORMAT.to_owned(),
+            runs,
+            total: Some(total as u64),
+            foreign: Vec::new(),
+        })
     }
 
     /// Opens the runs of a group.

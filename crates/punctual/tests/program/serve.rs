@@ -111,7 +111,22 @@ fn the_page_and_its_json_are_what_the_program_prints() {
     );
     let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
     let printed = home.run(["runs", "list", "--json"]).json();
-    assert_eq!(served.json("/api/runs")["runs"], printed["runs"]);
+    assert_eq!(served.json("/api/runs"), printed);
+    // Where a limit leaves runs out, it says so.
+    let limited = served.json("/api/runs?limit=1");
+    assert_eq!(
+        limited,
+        home.run(["runs", "list", "--json", "--limit=1"]).json()
+    );
+    assert_eq!(
+        (limited["runs"].as_array().unwrap().len(), &limited["total"]),
+        (1, &2.into())
+    );
+    let (_, page) = served.ask("/?sort=-max&limit=1", "");
+    let all = "1 of 2 runs. <a href=\"/?limit=2&amp;sort=-max\">Show all</a>.";
+    assert!(page.contains(all), "{page}");
+    let (_, page) = served.ask("/?limit=2&sort=-max", "");
+    assert!(page.contains(">2 runs. Tick"), "{page}");
     assert_eq!(
         served.json("/api/runs?tag=kernel%3Drt")["runs"]
             .as_array()

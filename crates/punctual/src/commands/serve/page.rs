@@ -3,7 +3,7 @@
 
 //! The pages that are no report. Every text from a run or a request goes through [`escaped`].
 
-use punctual_model::{RunListEntry, RunListFigures};
+use punctual_model::{RunList, RunListEntry, RunListFigures};
 use punctual_report::html::{escaped, plain_page};
 
 use super::order::{Key, Order};
@@ -19,22 +19,46 @@ pub(super) fn error(why: &str) -> String {
 }
 
 /// The page to choose runs on.
-pub(super) fn list(request: &Request, order: Order, runs: &[RunListEntry]) -> String {
+pub(super) fn list(request: &Request, order: Order, list: &RunList) -> String {
     let heads: String = COLUMNS
         .iter()
         .map(|column| column.head(request, order))
         .collect();
-    let rows: String = runs.iter().map(row).collect();
+    let rows: String = list.runs.iter().map(row).collect();
     let body = format!(
-        "{}<form method=\"get\"><div class=\"pick tools\">{} runs. Tick runs for group A and group B, then \
+        "{}<form method=\"get\"><div class=\"pick tools\">{} Tick runs for group A and group B, then \
          <button formaction=\"/compare\">Compare A with B</button><button formaction=\"/overlay\">Overlay</button>\
          <label><input type=\"checkbox\" name=\"invalid\" value=\"allow\"> invalid runs too</label></div>\
          <div class=\"table\"><table class=\"runs\"><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\
          <p class=\"notes\">p50 and p99 stand here without their intervals; the page of a run has them.</p></form>",
         filter(request),
-        runs.len()
+        shown(request, list)
     );
     plain_page("Runs", &body)
+}
+
+/// Says how many runs are listed, of how many, with a link to all of them.
+fn shown(request: &Request, list: &RunList) -> String {
+    let runs = list.runs.len();
+    match list.total.filter(|total| *total > runs as u64) {
+        None => format!("{runs} runs."),
+        Some(total) => format!(
+            "{runs} of {total} runs. <a href=\"/?limit={total}{}\">Show all</a>.",
+            kept(request, "limit")
+        ),
+    }
+}
+
+/// Writes what was asked for, but for `name`, as the rest of a link that says another.
+fn kept(request: &Request, name: &str) -> String {
+    let other = |asked: &str| asked != name && asked != "token";
+    let kept: String = request
+        .query
+        .iter()
+        .filter(|(name, value)| !value.is_empty() && other(name))
+        .map(|(name, value)| format!("&{}={}", encoded(name), encoded(value)))
+        .collect();
+    escaped(&kept)
 }
 
 fn filter(request: &Request) -> String {
@@ -117,15 +141,9 @@ impl Column {
             Order { is_down: true, .. } => (order.turned(), "descending", " \u{25be}"),
             Order { .. } => (order.turned(), "ascending", " \u{25b4}"),
         };
-        let kept = request
-            .query
-            .iter()
-            .filter(|(name, value)| !value.is_empty() && !matches!(name.as_str(), "sort" | "token"))
-            .map(|(name, value)| format!("&{}={}", encoded(name), encoded(value)));
-        let kept: String = kept.collect();
         format!(
             "<th{class} aria-sort=\"{state}\"><a href=\"/?sort={next}{}\">{}{arrow}</a></th>",
-            escaped(&kept),
+            kept(request, "sort"),
             self.text
         )
     }
