@@ -90,6 +90,12 @@ impl Store {
         RunWriter::begin(&self.held_to_write()?, id, raw)
     }
 
+    /// Whether the directory of the runs is there. Without it a store that was moved away, or whose disk is not mounted, looks
+    /// like one without runs.
+    pub fn is_there(&self) -> bool {
+        !self.place.open().is_err_and(|err| err.is_missing())
+    }
+
     /// Returns the directory of the store.
     pub fn home(&self) -> &Path {
         &self.place.home

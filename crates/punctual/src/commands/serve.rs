@@ -103,6 +103,12 @@ impl Site {
 
     fn route(&self, request: &Request) -> Result<Response, Refused> {
         known(request)?;
+        if !self.store.is_there() {
+            return Err((
+                503,
+                format!("no store is in {}", self.store.home().display()),
+            ));
+        }
         match request.path.as_str() {
             "/" => Ok(Response::html(
                 200,

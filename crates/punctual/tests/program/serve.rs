@@ -271,6 +271,27 @@ fn no_path_leads_out_of_the_runs_and_nothing_is_written() {
 }
 
 #[test]
+fn a_store_that_is_gone_is_not_an_empty_one() {
+    let home = Home::aside();
+    let id = home.quick(&[])["id"].as_str().unwrap().to_owned();
+    let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
+    let statuses =
+        || ["/", "/api/runs", &format!("/api/runs/{id}")].map(|target| served.ask(target, "").0);
+    assert_eq!(statuses(), [200; 3]);
+    let moved = home.dir().join("moved");
+    fs::rename(home.store(), &moved).unwrap();
+    assert_eq!(statuses(), [503; 3]);
+    // So is the directory on which nothing is mounted any more, and nothing is written there.
+    fs::create_dir(home.store()).unwrap();
+    assert_eq!(statuses(), [503; 3]);
+    let (_, page) = served.ask("/", "");
+    assert!(page.contains("no store is in "), "{page}");
+    fs::remove_dir(home.store()).unwrap();
+    fs::rename(&moved, home.store()).unwrap();
+    assert_eq!(statuses(), [200; 3]);
+}
+
+#[test]
 fn a_filter_with_a_slip_in_its_name_is_refused() {
     let home = Home::aside();
     let server = Served::start(&home, &[], &[]);
