@@ -5,8 +5,9 @@
 //!
 //! Only the histograms and the extremes are taken: rteval's median is not one, and what else it
 //! computes follows from the buckets. It leaves out what its histogram had no room for and does not
-//! say how many samples that were; newer versions then leave out all figures. Of timerlat it puts
-//! the latencies of interrupt, thread and user space into one histogram.
+//! say how many samples that were; newer versions then leave out all figures. Ours do say: `samples`
+//! counts those above the buckets, too. Of timerlat it puts the latencies of interrupt, thread and user
+//! space into one histogram.
 //!
 //! Older versions have the measurement in a `Profile`, newer ones directly below `Measurements`. A file
 //! that has the same one in both places, as ours do, has one.
@@ -202,10 +203,30 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         let text = "the latencies of interrupt, thread and user space are in one histogram";
         imported.state(text);
     }
-    imported.state(
-        "figures cover only the samples in the buckets: rteval does not say how many were above",
-    );
+    if !close(&mut imported.series) {
+        imported.state(
+            "figures cover only the samples in the buckets: rteval does not say how many were above",
+        );
+    }
     Ok(imported)
+}
+
+/// Takes what a core counts more than its buckets hold for samples above them. Returns whether any
+/// does: then the counts of all are those of every sample.
+fn close(series: &mut [SourceSeries]) -> bool {
+    let counts_more = |s: &SourceSeries| {
+        let held = s.buckets.as_ref().and_then(Buckets::counted);
+        held.is_some_and(|held| s.count > held)
+    };
+    let every = series.iter().any(counts_more);
+    for s in series {
+        let count = s.count;
+        s.buckets = s.buckets.take().filter(|b| every || !b.entries.is_empty());
+        if let Some(buckets) = s.buckets.as_mut().filter(|_| every) {
+            buckets.close(count);
+        }
+    }
+    every
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &str, at: Place) -> Result<Option<String>, ImportError> {
@@ -429,7 +450,7 @@ impl State {
                 .map(ns)
                 .transpose()?
                 .map(|max| max + US - 1),
-            buckets: Some(buckets).filter(|b| !b.entries.is_empty()),
+            buckets: Some(buckets),
             ..SourceSeries::default()
         });
         if let Some(priority) = core.priority {

@@ -80,10 +80,19 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     // Where rt-tests 2.4 has no CPU it writes the number of the thread.
     let threads = u32::try_from(file.num_threads).unwrap_or(u32::MAX);
     let options = asked::cyclictest(file.cmdline.as_deref(), threads);
+    let options = options.as_ref();
     let cpus = options.is_some_and(|options| options.affinity != Affinity::Unbound);
+    // Without -h the histogram is absent, or empty up to 2.6; with it one is empty where every sample
+    // was above it.
+    let has_histogram = options.is_some_and(|options| options.histogram.is_some())
+        || file
+            .thread
+            .0
+            .iter()
+            .any(|(_, t)| t.histogram.as_ref().is_some_and(|h| !h.0.is_empty()));
     let mut imported = Imported::new(Format::CyclictestJson, "cyclictest");
     for (number, thread) in file.thread.0 {
-        let mut series = series(number, &thread, unit_ns)?;
+        let mut series = series(number, &thread, unit_ns, has_histogram)?;
         series.cpu = thread
             .cpu
             .filter(|_| cpus)
@@ -104,13 +113,17 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, ImportError> {
+fn series(
+    number: u64,
+    thread: &Thread,
+    unit_ns: u64,
+    has_histogram: bool,
+) -> Result<SourceSeries, ImportError> {
     let wrong = |what: &str| ImportError::file(format!("thread {number}: {what}"));
     let ns =
         |value| nanos(0, value, unit_ns).map_err(|_| wrong("a value is longer than any latency"));
-    // Without -h the histogram is absent, or empty up to 2.6; then there is nothing to say of it.
     let pairs = thread.histogram.as_ref();
-    let buckets = match pairs.filter(|pairs| !pairs.0.is_empty()) {
+    let buckets = match pairs.filter(|_| has_histogram) {
         None => None,
         Some(pairs) => {
             let mut buckets = pairs.buckets(unit_ns, ns)?;

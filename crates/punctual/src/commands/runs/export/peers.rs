@@ -80,10 +80,18 @@ fn threads(record: &RunRecord, counts: &Counts) -> Vec<MicroCounts> {
     let of = |series: &punctual_model::Series| {
         let thread = series.thread.unwrap_or_default();
         let own = counts.rows.range((thread, 0)..=(thread, u64::MAX));
+        let buckets: Vec<(u64, u64)> = own.map(|((_, us), n)| (*us, *n)).collect();
+        let held = buckets
+            .iter()
+            .fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
         MicroCounts {
-            buckets: own.map(|((_, us), n)| (*us, *n)).collect(),
-            // What a measured run clamped is counted at the end of its histogram.
-            beyond: series.clamped.filter(|_| imported).unwrap_or(0),
+            // What a measured run clamped is counted at the end of its histogram. An imported one has
+            // above all rows what it counts and no row holds, also where it does not call it so.
+            beyond: match imported {
+                true => series.count.saturating_sub(held),
+                false => 0,
+            },
+            buckets,
         }
     };
     record.series.iter().map(of).collect()
@@ -144,6 +152,22 @@ fn of_table(table: &[u8], most: usize) -> io::Result<Counts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A run that does not say how many were above all rows counts them nevertheless.
+    #[test]
+    fn what_no_row_of_an_imported_run_holds_is_above_all_rows() {
+        let text = r#"{"file_version": 1, "num_threads": 2, "resolution_in_ns": 0, "thread": {
+            "0": {"histogram": {}, "cycles": 2000, "min": 5, "max": 206, "avg": 9.35},
+            "1": {"histogram": {"4": 17}, "cycles": 2000, "min": 4, "max": 177, "avg": 9.68}}}"#;
+        let format = punctual_peers::Format::CyclictestJson;
+        let mut none = punctual_peers::NoSamples;
+        let imported = punctual_peers::import(text.as_bytes(), format, None, &mut none).unwrap();
+        let table = of_table(imported.bucket_table().unwrap().as_bytes(), 9).unwrap();
+        let mut record = imported.record(punctual_peers::Labels::default()).unwrap();
+        record.series[0].clamped = None;
+        let beyond: Vec<u64> = threads(&record, &table).iter().map(|c| c.beyond).collect();
+        assert_eq!(beyond, [2_000, 1_983]);
+    }
 
     #[test]
     fn a_table_of_more_rows_than_fit_is_refused() {
