@@ -239,7 +239,8 @@ pub struct Series {
     /// Deadlines that passed while the thread was still late for an earlier one.
     /// This and the next three are null where the source of an imported run does not say.
     pub overruns: Option<u64>,
-    /// Samples that found the ring full and are in no figure. More than none: invalid.
+    /// Samples that found the ring full and are in no figure. More than none: invalid. Imported: those
+    /// that the source counts and does not have.
     pub lost: Option<u64>,
     /// Samples outside of the histogram's range, or before their deadline. More than none: invalid.
     pub clamped: Option<u64>,

@@ -151,9 +151,13 @@ impl Announced {
         }
     }
 
-    /// Returns what is announced of a thread of a histogram, which has no distance.
-    pub(crate) fn of_histogram(&self, thread: u32) -> Option<Nanos> {
+    /// Returns what is announced of a thread. That of a histogram has no distance.
+    pub(crate) fn get(&self, thread: u32) -> Option<Nanos> {
         self.0.get(&thread).copied()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

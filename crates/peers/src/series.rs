@@ -50,6 +50,8 @@ pub struct SourceSeries {
     pub mean_ns: Option<f64>,
     /// Periods that passed while the thread was still late for an earlier one, where the source counts them.
     pub overruns: Option<u64>,
+    /// Samples that the source counts and does not have, and that are in no figure.
+    pub lost: Option<u64>,
     /// The distribution.
     pub buckets: Option<Buckets>,
 }
@@ -243,6 +245,7 @@ impl SourceSeries {
             },
             quantile_relative_error: worst.filter(|_| any),
             overruns: self.overruns,
+            lost: self.lost,
             clamped: buckets.and_then(|b| b.beyond),
             ..Series::default()
         }
@@ -304,6 +307,9 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
         min_ns: parts.iter().filter_map(|s| s.min_ns).min(),
         max_ns: parts.iter().filter_map(|s| s.max_ns).max(),
         overruns: parts.iter().map(|s| s.overruns).sum(),
+        lost: parts
+            .iter()
+            .try_fold(0_u64, |sum, s| Some(sum.saturating_add(s.lost?))),
         ..SourceSeries::default()
     };
     for part in &parts {

@@ -131,7 +131,7 @@ pub(crate) fn read<R: BufRead>(
         };
         let column = rows.columns.get(thread).unwrap_or(&empty);
         let mut series = claim.series(column, unit_ns)?;
-        series.interval = said.intervals.of_histogram(thread_number);
+        series.interval = said.intervals.get(thread_number);
         imported.series.push(series);
     }
     imported.resolution_ns = Some(unit_ns);

@@ -4,16 +4,19 @@
 //! `cyclictest -v`: a line a sample, `thread:cycle:value`.
 //!
 //! The cycles of a thread count up from 0 without a gap. With `-o` only the largest of some are
-//! printed: a gap, so such a log is refused rather than taken for all samples. With `-q` a summary of
-//! each thread follows the samples, which has to agree with them.
+//! printed: a gap, so such a log is refused rather than taken for all samples. What may follow the
+//! samples is in [`end`].
+
+mod end;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use punctual_model::{Nanos, Sample, SampleTimes};
+use punctual_model::{Sample, SampleTimes};
 
-use super::text::{Row, row};
-use super::{ASSUMED_US, Announced, Preamble, interval_line, is_remark};
+use self::end::End;
+use super::text::row;
+use super::{ASSUMED_US, Announced, DMA_LINE, Preamble, interval_line, is_remark};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
@@ -30,6 +33,49 @@ struct Thread {
     next: u64,
     counts: BTreeMap<u64, u64>,
     block: Vec<Sample>,
+    /// Samples that are counted and not there.
+    lost: Option<u64>,
+}
+
+impl Thread {
+    /// Returns the smallest and the largest value.
+    fn extremes(&self) -> Option<(u64, u64)> {
+        let (first, _) = self.counts.first_key_value()?;
+        let (last, _) = self.counts.last_key_value()?;
+        Some((*first, *last))
+    }
+
+    /// Takes the next sample of thread `number`. Returns whether its value is a new one.
+    fn push(
+        &mut self,
+        number: usize,
+        value: u64,
+        latency_ns: u64,
+        sink: &mut dyn SampleSink,
+    ) -> Result<bool, ImportError> {
+        let count = self.counts.entry(value).or_default();
+        *count += 1;
+        let is_new = *count == 1;
+        self.block.push(Sample {
+            t_ns: self.next,
+            latency_ns,
+            cpu: u32::MAX,
+            skipped: 0,
+        });
+        self.next = self.next.saturating_add(1);
+        if self.block.len() == BLOCK {
+            self.flush(number, sink)?;
+        }
+        Ok(is_new)
+    }
+
+    fn flush(&mut self, number: usize, sink: &mut dyn SampleSink) -> Result<(), ImportError> {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        sink.samples(number, &self.block)
+            .map_err(ImportError::Sink)?;
+        self.block.clear();
+        Ok(())
+    }
 }
 
 pub(crate) fn read<R: BufRead>(
@@ -43,7 +89,7 @@ pub(crate) fn read<R: BufRead>(
     let mut threads: Vec<Thread> = Vec::new();
     let mut intervals = Announced::default();
     let mut distinct = 0;
-    let mut summaries: Vec<Row> = Vec::new();
+    let mut end = End::default();
     loop {
         let at = lines.number() + 1;
         let Some(line) = lines.next()? else {
@@ -59,31 +105,22 @@ pub(crate) fn read<R: BufRead>(
                 intervals.push(announced);
             } else if line.starts_with("T:") && !threads.is_empty() {
                 let row = row(at, line)?;
-                agrees(&row, summaries.len(), &threads)?;
-                if let Some(shown) = row.unit.filter(|shown| shown.ns() != unit_ns) {
-                    let error = lines.error(format!(
-                        "it shows {}, and the samples were taken for {}",
-                        shown.symbol(),
-                        unit.unwrap_or(Unit::Microseconds).symbol()
-                    ));
-                    return Err(error.hinted(match shown {
-                        Unit::Nanoseconds => "import it with --unit ns",
-                        Unit::Microseconds => "import it with --unit us",
-                    }));
-                }
-                summaries.push(row);
+                end.summary(row, &intervals, &mut threads, unit, sink)?;
             } else if line == "# Histogram" {
                 return Err(lines
                     .error("a histogram follows the samples")
                     .hinted("split the file before this line and import both parts"));
             } else if !is_remark(line) && !line.starts_with("Thread ") {
                 preamble.odd(at)?;
+            } else if !threads.is_empty() {
+                if line.starts_with(DMA_LINE) {
+                    return Err(second_run(at));
+                }
+                end.remark(at, line)?;
             }
             continue;
         };
-        if let Some(summary) = summaries.first() {
-            return Err(second_run(summary.line));
-        }
+        end.is_none()?;
         if threads.is_empty() {
             preamble.ends()?;
             unit = unit.or_else(|| preamble.unit());
@@ -116,44 +153,29 @@ pub(crate) fn read<R: BufRead>(
                 "a log must be complete: output of -o, or a part of a log, lacks samples",
             ));
         }
-        of.next = cycle.saturating_add(1);
         let latency_ns = nanos(at, value, unit_ns)?;
-        let count = of.counts.entry(value).or_insert_with(|| {
-            distinct += 1;
-            0
-        });
-        *count += 1;
-        of.block.push(Sample {
-            t_ns: cycle,
-            latency_ns,
-            cpu: u32::MAX,
-            skipped: 0,
-        });
-        if of.block.len() == BLOCK {
-            flush(thread, of, sink)?;
-        }
+        distinct += usize::from(of.push(thread, value, latency_ns, sink)?);
         if distinct > MOST_BUCKETS {
             return Err(lines.error(format!("more than {MOST_BUCKETS} different values")));
         }
     }
     preamble.ends()?;
+    end.broken(&mut threads, unit_ns, sink)?;
     let mut imported = Imported::new(Format::CyclictestLog, "cyclictest");
     for (number, mut thread) in threads.into_iter().enumerate() {
-        flush(number, &mut thread, sink)?;
+        thread.flush(number, sink)?;
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let series = SourceSeries::of_values(number, &thread.counts, unit_ns);
+        let mut series = SourceSeries::of_values(number, &thread.counts, unit_ns);
+        series.lost = thread.lost;
         imported.series.push(series);
     }
-    if !summaries.is_empty() && summaries.len() != imported.series.len() {
+    if !end.is_whole(imported.series.len()) {
         return Err(lines.ended("the summary of each thread"));
     }
-    if summaries.is_empty() {
+    if !end.has_summaries() {
         intervals.tell(preamble.command(), &mut imported);
     }
-    // Announced is the interval with the distance in it; here it has none.
-    for (summary, series) in summaries.iter().zip(&mut imported.series) {
-        series.interval = summary.interval.checked_mul(1_000).map(Nanos::new);
-    }
+    end.tell(&mut imported);
     preamble.tell(&mut imported);
     imported.resolution_ns = Some(unit_ns);
     // Each value is cut; their mean is ours.
@@ -163,32 +185,6 @@ pub(crate) fn read<R: BufRead>(
         imported.state(ASSUMED_US);
     }
     Ok(imported)
-}
-
-/// Refuses a summary that is not of the samples before it.
-fn agrees(row: &Row, next: usize, threads: &[Thread]) -> Result<(), ImportError> {
-    let error = |reason: String| ImportError::at_line(row.line, reason);
-    let thread = row.thread;
-    let is_next = usize::try_from(thread).is_ok_and(|thread| thread == next);
-    let Some(of) = threads.get(next).filter(|_| is_next) else {
-        return Err(error(format!(
-            "thread {thread} appears where {next} is expected"
-        )));
-    };
-    let largest = of.counts.keys().next_back().copied().unwrap_or(0);
-    match (row.cycles == of.next, row.max == largest) {
-        (true, true) => Ok(()),
-        (false, _) => Err(error(format!(
-            "it counts {} cycles of thread {thread}, and {} are above",
-            row.cycles, of.next
-        ))
-        .hinted("a log must be complete")),
-        (true, false) => Err(error(format!(
-            "the largest value of thread {thread} is {}, and {largest} above",
-            row.max
-        ))
-        .hinted("a log must be complete")),
-    }
 }
 
 fn is_number(text: &str) -> bool {
@@ -206,12 +202,4 @@ fn sample(thread: &str, cycle: &str, value: &str) -> Option<(usize, u64, u64)> {
         ))
     };
     all.then(parse).flatten()
-}
-
-fn flush(number: usize, thread: &mut Thread, sink: &mut dyn SampleSink) -> Result<(), ImportError> {
-    let number = u32::try_from(number).unwrap_or(u32::MAX);
-    sink.samples(number, &thread.block)
-        .map_err(ImportError::Sink)?;
-    thread.block.clear();
-    Ok(())
 }

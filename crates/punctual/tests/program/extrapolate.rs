@@ -165,9 +165,9 @@ fn a_log_of_cyclictest_has_its_rate_from_its_interval_and_is_not_called_invalid(
     import("", &summary(20_000, 129)).fine();
     let shown = home.run(["runs", "show", "last", "--json"]).json();
     assert_eq!(shown["series"][0]["interval_ns"], 2_000_000, "{shown:#}");
-    import("", &summary(20_001, 129)).error(
+    import("", &summary(19_999, 129)).error(
         1,
-        &["line 20001", "it counts 20001 cycles", "20000 are above"],
+        &["line 20001", "it counts 19999 cycles", "20000 are above"],
     );
     import("", &summary(20_000, 130)).error(1, &["line 20001", "is 130, and 129 above"]);
     import("", &lines).fine();
