@@ -145,7 +145,9 @@ fn lines(text: &str) -> Option<Format> {
 }
 
 fn is_t_line(line: &str) -> bool {
-    line.starts_with("T:") && line.contains(" P:") && line.contains(" Max:")
+    // Those of signaltest have no interval.
+    let has = |field: &str| line.contains(field);
+    line.starts_with("T:") && has(" P:") && has(" I:") && has(" Max:")
 }
 
 fn is_log_line(line: &str) -> bool {

@@ -447,6 +447,13 @@ fn a_summary_without_figures_says_why() {
     assert!(err.hint().unwrap().contains("more buckets"));
 }
 
+/// Those of signaltest look like cyclictest's, and have no interval.
+#[test]
+fn lines_of_another_tool_have_no_format() {
+    let line = "T: 0 (25654) P:80 C:   1000 Min:     10 Act:   11 Avg:   15 Max:     118\n";
+    assert_eq!(detect(line.as_bytes()), None);
+}
+
 #[test]
 fn rubbish_has_no_format_and_no_import() {
     for bytes in [
