@@ -109,7 +109,7 @@ above "$real"
 
 KEEP_CHECKED = """
 [ ! -e "$k" ] || ours "$k" || unsafe "$k"
-[ -w "${e:-/}" ] || echo "%(mark)skeep_shut=${e:-/}"
+[ -w "${e:-/}" ] || echo "%(mark)sclosed=${e:-/}"
 """
 
 KEEP_NEW = """
@@ -216,8 +216,8 @@ class ActionModule(ActionBase):
             raise Fail("failed", "programs cannot run in %s, which is mounted noexec: choose another place (--base DIR)" % base)
         if self._task.check_mode:
             self._safe(said, kept)
-            if said.get("keep_shut") and not there:
-                raise Fail("failed", "no permission to write to %s (for %s)" % (said.get("keep_shut")[:1024], kept))
+            if said.get("closed") and not there:
+                raise Fail("failed", "no permission to write to %s (for %s)" % (said.get("closed")[:1024], kept))
             return self._checked(said, needs, bool(kept) and not there)
         try:
             return self._copy(host, packed or local, digest, base, kept, there, login)
