@@ -137,8 +137,12 @@ pub(crate) fn finish(
 
 /// Says how an experiment is gone on with.
 pub(crate) fn how_to_resume(experiment: &Experiment) -> String {
-    let name = &experiment.name;
-    match &experiment.command {
+    resume_by(experiment.command.as_deref(), &experiment.name)
+}
+
+/// The same, of the experiment `name` that `command` makes.
+fn resume_by(command: Option<&str>, name: &str) -> String {
+    match command {
         None => format!("Continue with `punctual experiment resume {name}`."),
         Some(command) => {
             format!("Continue with `punctual {command} --resume {name}` and the same options.")

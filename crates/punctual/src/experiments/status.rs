@@ -8,7 +8,7 @@ use std::path::Path;
 
 use punctual_lab::state::{RunEnd, Snapshot};
 
-use super::{experiment_of, how_to_resume};
+use super::{experiment_of, resume_by};
 use crate::error::CliError;
 
 /// How far one experiment is.
@@ -44,9 +44,11 @@ pub(crate) fn summary(dir: &Path) -> Result<Summary, CliError> {
         attempts.filter(|a| a.end == Some(end)).count()
     };
     let ends = ENDS.map(|(end, _)| of(end));
-    let experiment = experiment_of(&snapshot.text, &snapshot.plan)?;
+    // A file that this version does not understand hides nothing of what was done.
+    let experiment = experiment_of(&snapshot.text, &snapshot.plan).ok();
+    let command = experiment.and_then(|experiment| experiment.command);
     Ok(Summary {
-        how_on: how_to_resume(&experiment),
+        how_on: resume_by(command.as_deref(), &snapshot.plan.name),
         done: slots.len() as u64,
         ends,
         snapshot,
