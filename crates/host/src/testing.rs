@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use punctual_model::{CpuSet, Gathered as _, KeptSession, Target};
 use punctual_sys::SysRoot;
@@ -199,8 +198,9 @@ impl Access for Arc<Fake> {
             Manner::Vanishes => drop(all.remove(&path)),
             Manner::Hangs => {
                 drop(all);
-                std::thread::sleep(Duration::from_secs(1));
-                return Ok(());
+                loop {
+                    std::thread::park();
+                }
             }
         }
         let moves = self.moves.lock().unwrap_or_else(PoisonError::into_inner);

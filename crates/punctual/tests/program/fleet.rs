@@ -451,6 +451,11 @@ fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
     for host in hosts(&second).values() {
         assert_eq!(host["state"], "busy", "{host:#}");
     }
+    // To look at settings is no measurement, and disturbs none.
+    let looked = fleet.run("tune", &["--installed", "--", "status"]);
+    for host in hosts(&looked).values() {
+        assert_eq!(host["state"], "done", "{host:#}");
+    }
     for host in ["a", "b"] {
         assert!(fleet.measures(host, "/tmp"));
     }

@@ -21,6 +21,9 @@ from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
 # Verbs that another measurement on the same machine would spoil.
 ALONE = ("assess", "experiment", "measure", "tune")
 
+# Words of tuning that only look at the machine.
+LOOKS = ("plan", "status")
+
 # Verbs that make runs.
 RECORDING = ("assess", "experiment", "measure")
 
@@ -149,7 +152,7 @@ class ActionModule(ActionBase):
             "mark": MARK,
             "work": quote(work),
             "timeout": timeout,
-            "alone": quote("yes" if verb in ALONE else ""),
+            "alone": quote("yes" if disturbs(verb, args["arguments"]) else ""),
             "packs": quote("yes" if verb in RECORDING else ""),
             "store": "PUNCTUAL_VIEW=",
             "command": " ".join(quote(word) for word in words),
@@ -273,6 +276,12 @@ def reason(status, stderr):
     if status > 128:
         return "failed", "ended by signal %d" % (status - 128)
     return "failed", text
+
+
+def disturbs(verb, words):
+    """Whether another measurement on the same machine would spoil the command, or it that: to look at settings does neither."""
+    first = next((word for word in words if not word.startswith("-")), "")
+    return verb in ALONE and not (verb == "tune" and first in LOOKS)
 
 
 def changes(verb, path):
