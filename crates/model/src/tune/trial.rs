@@ -134,8 +134,8 @@ pub enum TrialVerdict {
     NoMeasurableGain,
     /// No effect was found, and one of a tenth might well have been missed.
     TooFewBlocks {
-        /// Further blocks that would find one of a tenth; where all blocks agree, one as large as they show, if that is more. At
-        /// least so many where `p` is null. Null where that cannot be told.
+        /// Further blocks that would find one of a tenth; where all blocks agree, one as large as they show, if that is more. A
+        /// lower bound where `p` is null. Null where that cannot be told.
         more: Option<u64>,
     },
 }
