@@ -148,8 +148,7 @@ pub(super) struct Tally {
     pub(super) above: u64,
     /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
     pub(super) unclear: u64,
-    /// On the heap one by one: they are moved a lot while they are put in order.
-    longest: BinaryHeap<Reverse<Box<Long>>>,
+    longest: BinaryHeap<Reverse<Long>>,
     /// How far our account is from that of the kernel's tracer, where that runs.
     pub(super) apart: Apart,
     worst: Vec<(Long, WorstCycle)>,
@@ -256,7 +255,7 @@ impl Tally {
             self.worst.len(),
             SHOWN,
         );
-        let least = self.longest.peek().map(|Reverse(least)| &**least);
+        let least = self.longest.peek().map(|Reverse(least)| least);
         if is_worst {
             let shown = show(cycle, replay, origin);
             self.worst.push((Long::of(cycle, phases), shown));
@@ -267,8 +266,7 @@ impl Tally {
             if self.longest.len() >= KEPT {
                 self.longest.pop();
             }
-            self.longest
-                .push(Reverse(Box::new(Long::of(cycle, phases))));
+            self.longest.push(Reverse(Long::of(cycle, phases)));
         }
     }
 
@@ -286,7 +284,7 @@ impl Tally {
 
     /// Returns those of the longest cycles that took longer than `limit`.
     pub(super) fn longer_than(&self, limit: u64) -> Vec<&Long> {
-        let all = self.longest.iter().map(|Reverse(long)| &**long);
+        let all = self.longest.iter().map(|Reverse(long)| long);
         all.filter(|long| long.response > limit).collect()
     }
 
