@@ -58,7 +58,7 @@ CUT = """() => [
 def colours(page, selector="figure .plot >> nth=0"):
     """Colours of the pixels of a chart, most frequent first, without those of its ground."""
     picture = Image.open(io.BytesIO(page.locator(selector).screenshot())).convert("RGB")
-    counts = sorted(picture.getcolors(maxcolors=1 << 24), reverse=True)
+    counts = sorted(picture.getcolors(maxcolors=picture.width * picture.height), reverse=True)
     return {colour: count for count, colour in counts[1:]}
 
 

@@ -95,7 +95,7 @@ fn what_the_bench_looks_for_is_what_the_program_prints() {
     let output = tempfile::tempdir().unwrap();
     let named = ["compare-40-runs", "tasks-check-100"];
     let run = Command::new(xtask)
-        .args(["bench", "--quick", "--punctual"])
+        .args(["bench", "--quick", "--profile", "dev", "--punctual"])
         .arg(program)
         .args(named.map(|name| format!("--only={name}")))
         .arg("--output")

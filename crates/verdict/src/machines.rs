@@ -22,7 +22,7 @@ use crate::comparison::{
 };
 use crate::history::{differing, direction, lengths};
 use crate::number::percent;
-use crate::words::plural;
+use crate::words::{counted, plural};
 
 /// A fact of a machine is reported if at most this share of the others has it too,
 const RARE: f64 = 0.1;
@@ -357,13 +357,19 @@ fn finding_ids(run: &RunRecord) -> Vec<String> {
 }
 
 fn remarks(groups: &[MachinesGroup], imported: usize, refused: &[RefusedRun]) -> Vec<Finding> {
-    let counted = groups.iter().filter(|group| group.virtual_time).count();
-    let mut remarks: Vec<Finding> = virtual_time(counted, groups.len(), "groups")
+    let virtually = groups.iter().filter(|group| group.virtual_time).count();
+    let mut remarks: Vec<Finding> = virtual_time(virtually, groups.len(), "groups")
         .into_iter()
         .collect();
     if imported > 0 {
-        let detail =
-            format!("{imported} runs were imported: nobody checked how they were measured");
+        let (were, they) = match imported {
+            1 => ("was", "it was"),
+            _ => ("were", "they were"),
+        };
+        let detail = format!(
+            "{} {were} imported: nobody checked how {they} measured",
+            counted(imported as u64, "run")
+        );
         remarks.push(Finding::observed("imported", detail));
     }
     let small = groups
@@ -398,8 +404,8 @@ fn remarks(groups: &[MachinesGroup], imported: usize, refused: &[RefusedRun]) ->
     );
     if let Some(first) = refused.first() {
         let detail = format!(
-            "{} runs left out; the first because {}",
-            refused.len(),
+            "{} left out; the first because {}",
+            counted(refused.len() as u64, "run"),
             first.reason
         );
         remarks.push(Finding::observed("left-out", detail));

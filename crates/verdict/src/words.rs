@@ -36,6 +36,11 @@ pub const fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
+/// Says how many there are: `1 run`, `12 runs`.
+pub fn counted(n: u64, of: &str) -> String {
+    format!("{n} {of}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Says what had been changed of the machine.
 pub fn tuned(tuning: &TuningInEffect) -> String {
     let mut parts = vec![format!(

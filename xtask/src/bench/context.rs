@@ -29,6 +29,8 @@ pub(crate) struct Context {
     /// The CPU to which both programs are pinned.
     pub(crate) cpu: usize,
     pub(crate) quick: bool,
+    /// Of the benchmarks of libraries.
+    pub(crate) profile: String,
     interrupted: Arc<AtomicBool>,
     notes: RefCell<BTreeMap<String, usize>>,
 }
@@ -67,6 +69,7 @@ impl Context {
             punctual,
             cpu: last_cpu()?,
             quick: options.quick,
+            profile: options.profile.clone(),
             interrupted,
             notes: RefCell::default(),
         })

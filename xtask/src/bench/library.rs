@@ -15,26 +15,35 @@ const TOTAL: &str = "stats.total_ns_per_sample";
 
 /// All default statistics of one sample.
 pub(crate) fn of_a_sample(context: &Context) -> anyhow::Result<Outcome> {
-    measure(context, "punctual-stats", TOTAL)
+    measure(context, "cost", TOTAL)
 }
 
 /// The check of a set of 100 tasks.
 pub(crate) fn of_a_check(context: &Context) -> anyhow::Result<Outcome> {
-    measure(context, "punctual-tasks", "tasks.check_100_median_ns")
+    measure(context, "speed", "tasks.check_100_median_ns")
 }
 
 /// The checks of 10,000 sets of 20 tasks.
 pub(crate) fn of_many_checks(context: &Context) -> anyhow::Result<Outcome> {
-    measure(context, "punctual-tasks", "tasks.check_10000_of_20_ns")
+    measure(context, "speed", "tasks.check_10000_of_20_ns")
 }
 
-fn measure(context: &Context, package: &str, total: &str) -> anyhow::Result<Outcome> {
+/// Compiled with the features of the whole workspace, as tests and `cargo build --workspace` are, so that both share it.
+fn measure(context: &Context, benchmark: &str, total: &str) -> anyhow::Result<Outcome> {
     let rounds = if context.quick { 1 } else { 3 };
     let mut pairs = Vec::new();
     for round in 0..rounds {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
-            .args(["bench", "--quiet", "-p", package])
+            .args([
+                "bench",
+                "--quiet",
+                "--locked",
+                "--workspace",
+                "--bench",
+                benchmark,
+            ])
+            .args(["--profile", &context.profile])
             .current_dir(&context.root)
             .output()?;
         if !output.status.success() {
@@ -47,7 +56,7 @@ fn measure(context: &Context, package: &str, total: &str) -> anyhow::Result<Outc
         let figures = figures(&String::from_utf8_lossy(&output.stdout));
         let Some((_, ours)) = figures.iter().find(|(name, _)| name == total) else {
             return Ok(Outcome::NotMeasured(format!(
-                "cargo bench -p {package} prints no {total}"
+                "cargo bench --bench {benchmark} prints no {total}"
             )));
         };
         pairs.push(Pair {

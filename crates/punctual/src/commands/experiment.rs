@@ -16,6 +16,7 @@ use std::path::Path;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::State;
 use punctual_store::Store;
+use punctual_verdict::words::counted;
 
 use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};
 use crate::error::CliError;
@@ -96,7 +97,7 @@ fn ask(cost: &Cost) -> Result<(), CliError> {
     if cost.runs <= MANY_RUNS && cost.most() <= LONG {
         return Ok(());
     }
-    let what = format!("{} runs, {}", cost.runs, cost.time());
+    let what = format!("{}, {}", counted(cost.runs, "run"), cost.time());
     let refused = || {
         CliError::usage(format!("not begun: {what}")).hint(
             "fewer levels, a fraction (design = \"resolution-four\") or fewer blocks; or --yes",

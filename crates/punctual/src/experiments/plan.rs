@@ -59,6 +59,7 @@ impl Cost {
     pub(crate) fn time(&self) -> String {
         let guessed = match self.open_runs {
             0 => String::new(),
+            1 => format!(" (1 run of unknown length counts as {UNSTATED} s)"),
             n => format!(" ({n} runs of unknown length are counted as {UNSTATED} s each)"),
         };
         match self.limit.filter(|limit| *limit < self.seconds) {

@@ -307,7 +307,7 @@ fn of_machines(fleet: &Machines, cases: &mut Vec<Case>) {
                 suite: format!("machines {}", group.name),
                 name: machine.name.clone(),
                 outcome,
-                detail: format!("{detail}, {} runs", machine.runs),
+                detail: format!("{detail}, {}", counted(machine.runs as u64, "run")),
             });
         }
     }
@@ -355,7 +355,7 @@ fn of_history(history: &History, cases: &mut Vec<Case>) {
                 suite: format!("history {}", line.name),
                 name: series.figure.clone(),
                 outcome,
-                detail: format!("{what}, {runs} runs"),
+                detail: format!("{what}, {}", counted(runs as u64, "run")),
             });
         }
     }

@@ -138,9 +138,12 @@ fn outliers(groups: &[GroupInput], table: &Table, results: &[ComparedFigure]) ->
         })
         .collect();
     let first: Vec<&str> = figures.keys().take(BY_NAME).copied().collect();
+    let (are, kept) = match figures.len() {
+        1 => ("1 run is an outlier".to_owned(), "it was kept"),
+        n => (format!("{n} runs are outliers"), "they were kept"),
+    };
     vec![remark(format!(
-        "{} runs are outliers of their group ({}); they were kept. The first: {}; --json names all",
-        figures.len(),
+        "{are} of their group ({}); {kept}. The first: {}; --json names all",
         counts.join(", "),
         first.join(", ")
     ))]

@@ -5,6 +5,7 @@
 
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, invocation};
+use punctual_verdict::words::counted;
 use serde_json::json;
 
 use crate::cli::ExperimentPlanArgs;
@@ -34,10 +35,6 @@ pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
     }
     print(&text(&read.experiment, &plan, &cost, args.runs))?;
     Ok(Exit::Fine)
-}
-
-fn counted(n: u64, of: &str) -> String {
-    format!("{n} {of}{}", if n == 1 { "" } else { "s" })
 }
 
 fn text(experiment: &Experiment, plan: &Plan, cost: &Cost, runs: bool) -> String {

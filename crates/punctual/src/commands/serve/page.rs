@@ -5,6 +5,7 @@
 
 use punctual_model::{RunList, RunListEntry, RunListFigures};
 use punctual_report::html::{escaped, plain_page};
+use punctual_verdict::words::counted;
 
 use super::order::{Key, Order};
 use crate::http::Request;
@@ -41,7 +42,7 @@ pub(super) fn list(request: &Request, order: Order, list: &RunList) -> String {
 fn shown(request: &Request, list: &RunList) -> String {
     let runs = list.runs.len();
     match list.total.filter(|total| *total > runs as u64) {
-        None => format!("{runs} runs."),
+        None => format!("{}.", counted(runs as u64, "run")),
         Some(total) => format!(
             "{runs} of {total} runs. <a href=\"/?limit={total}{}\">Show all</a>.",
             kept(request, "limit")

@@ -22,6 +22,7 @@ use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::select::Chosen;
 use punctual_verdict::trial::{self, Tried};
+use punctual_verdict::words::counted;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -239,7 +240,6 @@ fn announce(args: &TrialArgs, tried: &[Trying]) {
     // Half as long again for the work beside the latency, and what a change and a process take.
     let span = Nanos::new(args.duration.get() * 3 / 2) + Nanos::from_millis(300);
     let knobs = tried.len() - usize::from(tried.len() > 1);
-    let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     remark(&format!(
         "Trying {} in {}: {cells} runs, about {}. Ctrl-C stops early and reports what was measured.",
         counted(knobs as u64, "knob"),

@@ -108,17 +108,13 @@ fn latency_test_orders_the_models() {
     );
     // Two models, each under two loads.
     assert_eq!(result["cells"].as_array().unwrap().len(), 4);
-    let verdict = |model: &str, load: &str| {
-        let all = result["comparisons"].as_array().unwrap().iter();
-        let is =
-            |of: &&Value| of["model"] == model && of["load"] == load && of["figure"] == "mean_ns";
-        all.clone().find(is).unwrap()["verdict"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
+    // The longest wake-ups of a dozen seeds lie apart by half: which instructions the agent executes, and so which two boots these are, does
+    // not matter. Means beside a load that prints would overlap in one case of four.
     for load in ["printk:1000", "fork"] {
-        assert_eq!(verdict("none", load), "worse", "{load}");
+        let mut all = result["comparisons"].as_array().unwrap().iter();
+        let is =
+            |of: &&Value| of["model"] == "none" && of["load"] == load && of["figure"] == "max_ns";
+        assert_eq!(all.find(is).unwrap()["verdict"], "worse", "{load}");
     }
     let xml = String::from_utf8(fs::read(&junit).unwrap()).unwrap();
     assert!(xml.contains("failures=\"0\" errors=\"4\""), "{xml}");
