@@ -38,7 +38,14 @@ fn a_priority_is_understood_as_cyclictest_and_the_kernel_write_it() {
         });
         assert!(args.iter().any(|arg| arg.contains(given)), "{QUICK:?}");
         let record = home.run(&args).record();
-        assert_eq!(record["spec"]["priority"], read);
+        let priority = record["spec"]["priority"].as_str().unwrap();
+        // Who runs the tests under nice(1) has what asks for no niceness run with that of theirs, and it is said.
+        let nice = rustix::process::getpriority_process(None).unwrap();
+        let own = format!("{read}:{nice}");
+        assert!(
+            priority == read || (nice != 0 && priority == own),
+            "{priority}"
+        );
     }
     home.run(["measure", "wakeup", "--priority", "high"])
         .error(2, &["f:PRIO (FIFO)"]);
