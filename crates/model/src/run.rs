@@ -129,6 +129,27 @@ impl RunRecord {
         self.tags.get("host").map(String::as_str).or(own)
     }
 
+    /// Returns the kind of latency that the total is of, where a run has several. Earlier imports do not name it: that whose threads have as many
+    /// samples together and the same extremes. Else that of the first series.
+    pub fn kind_of_total(&self) -> Option<&str> {
+        let total = &self.total;
+        let has_the_same = |kind: &&str| {
+            let of = || {
+                self.series
+                    .iter()
+                    .filter(|s| s.context.as_deref() == Some(*kind))
+            };
+            let count = of().map(|s| s.count).fold(0, u64::saturating_add);
+            let min = of().filter_map(|s| s.min_ns).min();
+            let max = of().filter_map(|s| s.max_ns).max();
+            (count, min, max) == (total.count, total.min_ns, total.max_ns)
+        };
+        let mut kinds = self.series.iter().filter_map(|s| s.context.as_deref());
+        let named = total.context.as_deref();
+        let found = named.or_else(|| kinds.clone().find(has_the_same));
+        found.or_else(|| kinds.next())
+    }
+
     /// Returns the wake-ups of each thread that `irq` measured without tracing. They are not part of the total, and as good as
     /// those that are.
     pub fn untraced(&self) -> impl Iterator<Item = &Series> {

@@ -119,8 +119,9 @@ fn fields(record: &[u8]) -> Option<(u32, u64, u64)> {
     };
     let thread = u32::from_le_bytes(record.get(..4)?.try_into().ok()?);
     let (seconds, nanoseconds, value) = (at(4)?, at(12)?, at(20)?);
-    // A clock of 50 years, and latencies below a day.
+    // A clock of 50 years that runs, and latencies below a day. A hole in a file, as a crash leaves it, is no sample.
     let sound = usize::try_from(thread).is_ok_and(|n| n < MOST_THREADS)
+        && (seconds, nanoseconds) != (0, 0)
         && seconds < 4_000_000_000
         && nanoseconds < 1_000_000_000
         && value < 86_400_000_000_000;

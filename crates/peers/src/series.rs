@@ -304,6 +304,7 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
         .collect();
     let add = |sum: u64, n: u64| sum.checked_add(n).ok_or_else(too_many);
     let mut total = SourceSeries {
+        context: named.then_some("thread"),
         min_ns: parts.iter().filter_map(|s| s.min_ns).min(),
         max_ns: parts.iter().filter_map(|s| s.max_ns).max(),
         overruns: parts.iter().map(|s| s.overruns).sum(),

@@ -35,6 +35,27 @@ fn altered(name: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
+fn a_hole_in_a_file_is_no_record() {
+    for size in [28, 2_800, 98_000] {
+        assert_eq!(detect(&vec![0; size]), None, "{size}");
+    }
+    let mut file = [0_u8; 84];
+    // Thread 0 at 5 s, twice, and nothing.
+    (file[4], file[32]) = (5, 5);
+    let read = import(
+        file.as_slice(),
+        Format::JitterdebuggerRaw,
+        None,
+        &mut NoSamples,
+    );
+    let error = read.unwrap_err().to_string();
+    assert!(
+        error.contains("56") && error.contains("not a sample"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_mean_is_that_of_its_extremes_and_buckets() {
     // In ns, 10 µs beside the extremes once passed.
     assert_eq!(

@@ -81,8 +81,7 @@ impl StoredRun {
     }
 }
 
-/// Merges those of a run's histograms, each with its kind, that make up the total. Of several kinds of samples the total is
-/// of one: that which it names, else that of the first series. `None` where their number differs from the total's.
+/// Merges those of a run's histograms, each with its kind, that make up the total: of several kinds of samples those of one. `None` where their number differs from the total's.
 fn of_total<'a>(
     record: &RunRecord,
     parts: impl Iterator<Item = (Option<&'a str>, &'a LatencyHistogram)> + Clone,
@@ -91,9 +90,7 @@ fn of_total<'a>(
     let merged = |parts: &mut dyn Iterator<Item = &'a LatencyHistogram>| {
         LatencyHistogram::merged(parts).filter(|all| all.count() == total.count)
     };
-    let first = record.series.first();
-    let kind = total.context.as_deref();
-    let kind = kind.or_else(|| first?.context.as_deref());
+    let kind = record.kind_of_total();
     let mut of_kind = parts
         .clone()
         .filter(|(own, _)| own.is_some() && *own == kind)

@@ -409,14 +409,16 @@ pub(crate) fn unit_of<'a>(
     if let Some(unit) = metric.unit() {
         return (unit.to_owned(), Better::Lower);
     }
-    let Metric::Figure { name, .. } = metric else {
+    let mut said = runs.filter_map(|run| metric.figure(run));
+    let Some(first) = said.next() else {
         return ("1".to_owned(), Better::Neither);
     };
-    let mut figures = runs.flat_map(|run| &run.figures);
-    figures.find(|figure| figure.name == *name).map_or_else(
-        || ("1".to_owned(), Better::Neither),
-        |figure| (figure.unit.clone(), figure.better),
-    )
+    // Of what is better by one run and worse by another, nobody knows what a change is.
+    let better = match said.all(|figure| figure.better == first.better) {
+        true => first.better,
+        false => Better::Neither,
+    };
+    (first.unit.clone(), better)
 }
 
 fn direction(better: Better) -> Direction {

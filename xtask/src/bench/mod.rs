@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// Write bench.json, and what is left over on the way, to this directory [default: bench, below the target directory]
     #[arg(long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
-    /// Compile the benchmarks of libraries with this profile: to see that they work, `dev` is there already
+    /// Compile the benchmarks of libraries with this profile: to see that they work, `dev` needs no further compilation
     #[arg(long, value_name = "PROFILE", default_value = "bench")]
     profile: String,
     /// Exit with status 1 if a budget is over, or could not be measured because a program failed

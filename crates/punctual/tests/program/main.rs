@@ -31,6 +31,7 @@ mod guest_experiment;
 mod guests;
 mod history;
 mod hostile;
+mod imported;
 mod ipc;
 mod irq;
 mod irq_devices;

@@ -47,7 +47,7 @@ struct Figures {
     p99: Option<(u64, Option<Interval>)>,
 }
 
-fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
+fn figures(run: &Named<'_>, context: &str) -> Figures {
     let of: Vec<&Series> = run
         .record()
         .series
@@ -68,36 +68,32 @@ fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
             // One without an interval is a number among many that fit as well.
             (interval.is_some() || run.record().origin.is_some()).then_some((value, interval))
         };
-        return Some(Figures {
+        return Figures {
             count: series.count,
             min_ns: series.min_ns,
             max_ns: series.max_ns,
             p50: quantile("p50"),
             p99: quantile("p99"),
-        });
+        };
     }
-    let all = whole(run.item, Some(context))?;
-    Some(Figures {
-        count: all.count(),
-        // Exact, where a histogram has the ends of its buckets.
+    let count = of.iter().map(|s| s.count).fold(0, u64::saturating_add);
+    Figures {
+        count,
         min_ns: of.iter().filter_map(|s| s.min_ns).min(),
         max_ns: of.iter().filter_map(|s| s.max_ns).max(),
         // The record states the quantiles of each thread alone: together they have no interval.
         p50: None,
         p99: None,
-    })
+    }
 }
 
-/// The total of a record, where it is of this kind: that which it names, else that of the first series.
+/// The total of a record, where it is of this kind.
 fn total<'a>(record: &'a RunRecord, context: &str) -> Option<&'a Series> {
-    let total = Some(&record.total).filter(|total| total.mean_ns.is_some())?;
-    let first = record.series.first();
-    let kind = total.context.as_deref();
-    let kind = kind.or_else(|| first?.context.as_deref());
-    (kind == Some(context)).then_some(total)
+    let is = record.kind_of_total() == Some(context);
+    Some(&record.total).filter(|total| is && total.mean_ns.is_some())
 }
 
-/// Median, 99th percentile and largest sample of each kind. Nothing where only those of each thread are known.
+/// Median, 99th percentile and largest sample of each kind. No quantiles where only those of each thread are known.
 fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Option<Block> {
     let names = contexts(run);
     let quantity = quantity_of(run.record());
@@ -113,9 +109,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Option<Block> {
         ],
     );
     for (row, name) in names.iter().enumerate() {
-        let Some(of) = figures(run, name) else {
-            continue;
-        };
+        let of = figures(run, name);
         let at = |ns: u64| Point::at(ns as f64 / 1e3, row as f64).of(of.count);
         let ends = |i: Option<Interval>| i.map(|i| (i.low / 1e3, i.high / 1e3));
         p50.extend(of.p50.map(|(ns, i)| at(ns).within(ends(i))));

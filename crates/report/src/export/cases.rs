@@ -307,7 +307,7 @@ fn of_machines(fleet: &Machines, cases: &mut Vec<Case>) {
                 suite: format!("machines {}", group.name),
                 name: machine.name.clone(),
                 outcome,
-                detail: format!("{detail}, {}", counted(machine.runs as u64, "run")),
+                detail: format!("{detail}, {}", counted(machine.runs, "run")),
             });
         }
     }

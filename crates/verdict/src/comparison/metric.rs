@@ -158,13 +158,7 @@ impl Metric {
                 (*intervals.get(&self.to_string())?)?
             }
             Self::Mean => run.total.mean_interval_ns?,
-            Self::Figure { name, labels } => {
-                let mut figures = run.figures.iter();
-                let of = |figure: &&punctual_model::Figure| {
-                    figure.name == *name && Some(&figure.labels) == labels.as_ref()
-                };
-                figures.find(of)?.interval?
-            }
+            Self::Figure { .. } => self.figure(run)?.interval?,
             _ => return None,
         };
         // 95 % of a normal distribution lie within ±1.96 deviations.

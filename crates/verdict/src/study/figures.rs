@@ -4,7 +4,7 @@
 //! What a record has besides its figures, as figures: shape, P-square, the kinds of a run with several, the
 //! work of loads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::{Better, Figure, Interval, RunRecord, Series};
 
@@ -12,7 +12,8 @@ use punctual_model::{Better, Figure, Interval, RunRecord, Series};
 ///
 /// - `skewness`, `excess_kurtosis` of all samples;
 /// - `psquare[q=p95]`: the estimates of P-square, in ns;
-/// - `handler_p90`: the quantiles of each kind of sample, where a run has several, with their intervals;
+/// - `handler_p90`: the quantiles of each kind of sample, where a run has several, with their intervals; `irq_p99[cpu=1]` where the record has
+///   those of each thread only;
 /// - `copy_both_ways`: twice the rate of copying memory;
 /// - `copy_both_ways_largest`, `random_update_rate_smallest` and the other two: the extremes over pairs of nodes;
 /// - `load_work[load=cpu:1]`: the work of a load each second, in its unit.
@@ -40,9 +41,7 @@ pub fn derived(record: &RunRecord) -> Vec<Figure> {
             });
         }
     }
-    for series in &record.series {
-        figures.extend(kind(series));
-    }
+    figures.extend(kinds(record));
     for load in &record.loads {
         if let Some(rate) = load.per_second {
             let unit = format!("{}/s", load.unit);
@@ -101,10 +100,42 @@ fn both_ways(figure: &Figure) -> Option<Figure> {
     })
 }
 
-fn kind(series: &Series) -> Vec<Figure> {
-    let Some(kind) = &series.context else {
-        return Vec::new();
-    };
+/// The quantiles of each kind of sample: of all threads together where the record has them, else of each thread.
+fn kinds(record: &RunRecord) -> Vec<Figure> {
+    let mut kinds: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
+    for series in &record.series {
+        if let Some(kind) = &series.context {
+            kinds.entry(kind).or_default().push(series);
+        }
+    }
+    let mut figures = Vec::new();
+    for (kind, all) in kinds {
+        let together = all.iter().find(|series| series.thread.is_none());
+        match (together, all.as_slice()) {
+            (Some(one), _) | (None, [one]) => figures.extend(quantiles(kind, one)),
+            (None, several) => figures.extend(of_each(kind, several)),
+        }
+    }
+    figures
+}
+
+/// By CPU, where each thread has one of its own, else by thread.
+fn of_each<'a>(kind: &'a str, threads: &'a [&'a Series]) -> impl Iterator<Item = Figure> + 'a {
+    let cpus: BTreeSet<u32> = threads.iter().filter_map(|series| series.cpu).collect();
+    let by_cpu = cpus.len() == threads.len();
+    threads.iter().flat_map(move |series| {
+        let (label, number) = match by_cpu {
+            true => ("cpu", series.cpu),
+            false => ("thread", series.thread),
+        };
+        let number = number.map_or_else(String::new, |n| n.to_string());
+        quantiles(kind, series)
+            .into_iter()
+            .map(move |figure| figure.at(label, &number))
+    })
+}
+
+fn quantiles(kind: &str, series: &Series) -> Vec<Figure> {
     let of = |(name, value): (&String, &Option<u64>)| {
         #[expect(clippy::cast_precision_loss, reason = "a figure")]
         let value = (*value)? as f64;

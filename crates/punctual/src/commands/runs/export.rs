@@ -157,7 +157,13 @@ fn choose(
 /// Says why a run does not have `data` in a form that `format` can hold.
 fn no_such_data(run: &StoredRun, format: ExportFormat, data: ExportData) -> Option<&'static str> {
     let record = run.record();
-    let several = record.origin.is_none() && record.series.iter().any(|s| s.context.is_some());
+    let mut kinds = record.series.iter().map(|s| &s.context);
+    let first = kinds.next();
+    let several = match record.origin {
+        // rteval itself makes one histogram of all kinds of a core.
+        Some(_) => format != ExportFormat::Rteval && kinds.any(|kind| Some(kind) != first),
+        None => record.series.iter().any(|s| s.context.is_some()),
+    };
     match (data, format) {
         (ExportData::Distribution, _) if record.origin.is_some() => {
             Some("an imported run has the buckets of its source, not a distribution")

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What is said of other tools' files: each kind of latency, each CPU and each result is its own.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::Home;
+
+/// rtla's histogram of three CPUs. The interrupts of two of them are `late` µs late, and their threads 5 µs more.
+fn timerlat(late: u64) -> String {
+    let mut text = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\nIndex".to_owned();
+    for cpu in 0..3 {
+        write!(text, "   IRQ-00{cpu}   Thr-00{cpu}").unwrap();
+    }
+    let mut row = |name: &str, cells: [u64; 6]| {
+        let cells = cells.map(|cell| format!("{cell:>10}")).concat();
+        write!(text, "\n{name:<8}{cells}").unwrap();
+    };
+    let n = 60_000;
+    row("0", [n, 0, 0, 0, 0, 0]);
+    row("1", [0, n, 0, 0, 0, 0]);
+    row(&late.to_string(), [0, 0, n, 0, n, 0]);
+    row(&(late + 5).to_string(), [0, 0, 0, n, 0, n]);
+    row("over:", [0; 6]);
+    row("count:", [n; 6]);
+    for name in ["min:", "avg:", "max:"] {
+        row(name, [0, 1, late, late + 5, late, late + 5]);
+    }
+    text + "\n"
+}
+
+/// Results of pgbench, which are in two scales: of one more is better, of the other less.
+fn pgbench(rate: f64, time: f64) -> String {
+    let result = |scale: &str, proportion: &str, value: f64| {
+        format!(
+            "<Result><Identifier>pts/pgbench-1.14.0</Identifier><Title>PostgreSQL</Title><Description>Clients: 50</Description>\
+             <Scale>{scale}</Scale><Proportion>{proportion}</Proportion><DisplayFormat>BAR_GRAPH</DisplayFormat>\
+             <Data><Entry><Identifier>a</Identifier><Value>{value}</Value><RawString>{value}</RawString></Entry></Data></Result>"
+        )
+    };
+    format!(
+        "<?xml version=\"1.0\"?><PhoronixTestSuite><Generated><Title>x</Title></Generated>\
+         <System><Identifier>a</Identifier></System>{}{}</PhoronixTestSuite>",
+        result("TPS", "HIB", rate),
+        result("ms", "LIB", time)
+    )
+}
+
+/// Imports files that are called `a0`, `a1`, ... and `b0`, ...
+fn import(home: &Home, groups: &[(&str, &[String])]) {
+    for (group, texts) in groups {
+        for (number, text) in texts.iter().enumerate() {
+            let name = format!("{group}{number}");
+            let path = home.dir().join(&name);
+            fs::write(&path, text).unwrap();
+            let tag = format!("side={group}");
+            let path = path.display().to_string();
+            home.run(["runs", "import", &path, "--name", &name, "--tag", &tag])
+                .fine();
+        }
+    }
+}
+
+fn results(home: &Home, more: &[&str]) -> Vec<Value> {
+    let sides = [
+        "compare",
+        "tag:side=a",
+        "tag:side=b",
+        "--allow-invalid",
+        "--json",
+    ];
+    let answer = home.run(sides.iter().chain(more));
+    answer.json()["results"].as_array().unwrap().clone()
+}
+
+#[test]
+fn each_kind_of_a_histogram_of_rtla_has_its_own_row_and_no_format_mixes_them() {
+    let home = Home::aside();
+    let golden =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers/tests/golden/rtla-timerlat-hist.txt");
+    home.run(["runs".as_ref(), "import".as_ref(), golden.as_os_str()])
+        .fine();
+    let page = home.dir().join("page.md").display().to_string();
+    home.run(["report", "last", "--format", "md", "-o", &page])
+        .fine();
+    let page = String::from_utf8(fs::read(page).unwrap()).unwrap();
+    // The largest row with an interrupt is that of 24 µs, and 59 µs is a thread's.
+    for row in [
+        "| irq | 3000010 | 0.000 | - | - | 25.00 |",
+        "| thread | 3000010 | 1.000 | 6.999 | 9.999 | 59.00 |",
+    ] {
+        assert!(page.contains(row), "{page}");
+    }
+    let record = home.run(["runs", "show", "last", "--json"]).json();
+    assert_eq!(record["total"]["context"], "thread");
+    let file = home.dir().join("hist").display().to_string();
+    home.run([
+        "runs",
+        "export",
+        "last",
+        "--format",
+        "cyclictest-hist",
+        "-o",
+        &file,
+    ])
+    .error(1, &["several kinds of latencies"]);
+}
+
+#[test]
+fn the_interrupts_of_every_cpu_are_compared() {
+    let home = Home::aside();
+    let [early, late] = [20, 200].map(|late| [(); 4].map(|()| timerlat(late)));
+    import(&home, &[("a", &early), ("b", &late)]);
+    let results = results(&home, &["--metric", "irq_p99"]);
+    let found: Vec<(&str, f64)> = results
+        .iter()
+        .map(|result| {
+            let value = &result["candidate"]["estimate"];
+            (result["figure"].as_str().unwrap(), value.as_f64().unwrap())
+        })
+        .collect();
+    assert_eq!(found.len(), 3, "{results:#?}");
+    assert_eq!(found[0].0, "irq_p99[cpu=0]");
+    assert!(found[0].1 < 1_000.0, "{found:?}");
+    for (number, (name, value)) in found.iter().enumerate().skip(1) {
+        assert_eq!(*name, format!("irq_p99[cpu={number}]"));
+        assert!((200_000.0..=201_000.0).contains(value), "{found:?}");
+    }
+}
+
+#[test]
+fn a_result_in_two_scales_is_better_in_one_where_it_is_more_and_in_the_other_where_it_is_less() {
+    let home = Home::aside();
+    let series = |rate: f64, time: f64| {
+        [0.0, 1.0, 2.0, 3.0, 4.0].map(|n| pgbench(rate + n, time + n / 100.0))
+    };
+    import(
+        &home,
+        &[("a", &series(1_000.0, 10.0)), ("b", &series(700.0, 14.0))],
+    );
+    let results = results(&home, &[]);
+    let of = |unit: &str| {
+        results
+            .iter()
+            .find(|result| result["unit"] == unit)
+            .unwrap()
+    };
+    for unit in ["TPS", "ms"] {
+        assert_eq!(of(unit)["verdict"], "worse", "{results:#?}");
+    }
+    assert_eq!(of("TPS")["better"], "higher");
+    assert_eq!(of("ms")["better"], "lower");
+}
