@@ -67,7 +67,7 @@ pub enum IrqMethod {
 /// [`MeasureError::Tracing`] where tracing is unavailable; else as a thread cannot be started or
 /// a sleep fails.
 pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
-    let tracefs = Tracefs::open(frame.sys())?;
+    let tracefs = Tracefs::open_for_threads(frame.sys())?;
     let timerlat = timerlat::is_there(&tracefs)?;
     match irq.source {
         IrqMethod::Timerlat if !timerlat => Err(MeasureError::Lacks {

@@ -47,7 +47,7 @@ use crate::tuning;
 #[cfg(feature = "workbench")]
 pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     let home = cli.home.as_deref();
-    be_ordinary(&cli.command);
+    let policy = be_ordinary(&cli.command);
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
         Command::Compare(args) => compare::run(home, &args),
@@ -67,7 +67,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),
         Command::Tasks { action } => tasks::run(home, &action),
-        Command::Tune(args) => tune::run(home, &args),
+        Command::Tune(args) => tune::run(home, &args, policy),
         Command::Report(args) => report::run(home, &args),
         Command::Runs { action } => runs::run(home, action),
         Command::Serve(args) => serve::run(home, &args),
@@ -85,8 +85,10 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
 
 /// Only measuring threads are real-time threads. Started under `chrt -f`, the loads would otherwise
 /// inherit that, take every CPU from everybody, and could not even be stopped from the terminal.
+///
+/// Returns the policy that it had.
 #[cfg(feature = "workbench")]
-fn be_ordinary(command: &Command) {
+fn be_ordinary(command: &Command) -> Option<punctual_model::Policy> {
     let starts_threads = !matches!(
         command,
         Command::Compare(_)
@@ -99,10 +101,19 @@ fn be_ordinary(command: &Command) {
             | Command::Serve(_)
             | Command::Tasks { .. }
     );
-    if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
-        crate::output::remark(&format!(
-            "Started with {} ({policy}); only measuring threads get a real-time policy, by --priority.",
-            policy.kernel_name()
-        ));
-    }
+    let policy = starts_threads.then(punctual_sys::sched::leave_real_time);
+    let policy = policy?.ok()??;
+    let then = match command {
+        // Its own threads need none, and a command that it runs has it again.
+        Command::Tune(_) => return Some(policy),
+        Command::Watch { .. } => {
+            "a program has the policy that it sets itself, as with `punctual watch -- chrt ...`"
+        }
+        _ => "only measuring threads get a real-time policy, by --priority",
+    };
+    crate::output::remark(&format!(
+        "Started with {} ({policy}); {then}.",
+        policy.kernel_name()
+    ));
+    Some(policy)
 }

@@ -359,7 +359,12 @@ fn hints(err: &MeasureError) -> Vec<String> {
     if let MeasureError::Unsupported { hint, .. } = err {
         hints.extend(hint.clone());
     }
-    if matches!(err, MeasureError::Tracing(_)) {
+    if matches!(
+        err,
+        MeasureError::Tracing(punctual_sys::tracefs::TracefsError::Numbers)
+    ) {
+        hints.push("start the container with --pid=host, or run it on the host".to_owned());
+    } else if matches!(err, MeasureError::Tracing(_)) {
         // A whole file system: capabilities for scheduling and memory do not open it.
         if err.is_denied() {
             let hint = match punctual_sys::thread::is_root() {

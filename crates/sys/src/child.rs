@@ -42,12 +42,17 @@ pub struct Bounds {
 ///
 /// The kernel forgets the wish where the program gets privileges that we do not have, as sudo does.
 ///
+/// The program gets `policy`, or the one of the thread that starts it.
+///
 /// # Errors
 ///
-/// Fails as `execve(2)` does.
-pub fn start_asked_to_end(command: &mut Command) -> io::Result<Child> {
+/// Fails as `execve(2)` does, and where the kernel refuses the policy.
+pub fn start_asked_to_end(command: &mut Command, policy: Option<Policy>) -> io::Result<Child> {
     let parent = std::process::id();
-    let prepare = move || thread::hear_of_parents_end(parent, Signal::TERM);
+    let prepare = move || {
+        policy.map_or(Ok(()), sched::set_policy)?;
+        thread::hear_of_parents_end(parent, Signal::TERM)
+    };
     // SAFETY: as in `TiedChild::start`: system calls on plain values, and nothing is allocated while anybody waits.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
@@ -202,7 +207,7 @@ impl Group {
     ///
     /// Fails as `fork(2)` and `execve(2)` do. That the program itself is not there is the shell's to say: status 127.
     pub fn start(command: &mut Command) -> io::Result<Self> {
-        let child = start_asked_to_end(command.process_group(0))?;
+        let child = start_asked_to_end(command.process_group(0), None)?;
         Ok(Self {
             leader: Leader::new(child)?,
             strays: Strays::default(),
@@ -342,7 +347,7 @@ mod tests {
     fn a_program_is_asked_to_end_with_the_thread_that_started_it() {
         let script = "trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done";
         let (said, mut child) = std::thread::spawn(move || {
-            let mut child = start_asked_to_end(&mut shell(script)).unwrap();
+            let mut child = start_asked_to_end(&mut shell(script), None).unwrap();
             let mut out = child.stdout.take().unwrap();
             let mut text = [0; 6];
             out.read_exact(&mut text).unwrap();

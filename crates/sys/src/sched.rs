@@ -104,7 +104,7 @@ pub fn deadline() -> io::Result<Option<Nanos>> {
     Ok(is_deadline.then(|| Nanos::new(attr.sched_deadline)))
 }
 
-/// Makes the calling thread an ordinary one, if it is a real-time thread, and returns what it was.
+/// Makes the calling thread an ordinary one of the niceness that it has, if it is a real-time thread, and returns what it was.
 ///
 /// Threads and processes inherit the policy of the thread that starts them: a program started under
 /// `chrt -f` calls this before it starts anything that is to be ordinary. It needs no privilege.
@@ -117,7 +117,7 @@ pub fn leave_real_time() -> io::Result<Option<Policy>> {
     if !policy.is_real_time() {
         return Ok(None);
     }
-    set_policy(Policy::Other { nice: 0 })?;
+    set_policy(ordinary())?;
     Ok(Some(policy))
 }
 

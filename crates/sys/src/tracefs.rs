@@ -44,7 +44,24 @@ pub struct Tracefs {
     detached: Option<OwnedFd>,
 }
 
+/// The kernel's number of the first process namespace (`PROC_PID_INIT_INO`).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
 impl Tracefs {
+    /// Opens it as [`Tracefs::open`] does, for whoever looks for threads in it by their numbers. Records have those of the first process
+    /// namespace.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Tracefs::open`] does, and with [`TracefsError::Numbers`] in another namespace.
+    pub fn open_for_threads(sys: &SysRoot) -> Result<Self, TracefsError> {
+        let namespace = std::fs::read_link("/proc/self/ns/pid");
+        if namespace.is_ok_and(|own| own.as_os_str() != FIRST_NAMESPACE) {
+            return Err(TracefsError::Numbers);
+        }
+        Self::open(sys)
+    }
+
     /// Opens tracefs where it is mounted, or without mounting it anywhere.
     ///
     /// # Errors
@@ -264,6 +281,11 @@ pub enum TracefsError {
     /// There is no way to what was opened.
     #[error("tracefs is not mounted, and cannot be reached without it: /proc is not mounted here")]
     NoProc,
+    /// Threads have other numbers here than in its records.
+    #[error(
+        "threads have other numbers in the kernel's trace: this is a process namespace of its own, as containers have"
+    )]
+    Numbers,
     /// The file system is there, and empty, and nothing says why.
     #[error("tracefs is empty here, and the kernel does not say that it is locked down")]
     Empty,

@@ -342,7 +342,7 @@ impl Watcher {
             ),
             Check::of(
                 "accounted",
-                unclear * 100 <= cycles,
+                cycles > 0 && unclear * 100 <= cycles,
                 self.accounted(cycles, unclear),
             ),
         ];

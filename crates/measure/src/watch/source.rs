@@ -86,7 +86,7 @@ impl Source {
         taken: Taken,
         timerlat: bool,
     ) -> Result<Self, MeasureError> {
-        let tracefs = Tracefs::open(sys)?;
+        let tracefs = Tracefs::open_for_threads(sys)?;
         let cpus = trace::cpus(sys)?;
         let mut decoder = Decoder::of(&tracefs, |wanted| {
             !wanted.is_for_devices() && (timerlat || !wanted.is_of_timerlat())

@@ -150,7 +150,7 @@ impl Starter {
             if gone.recv().is_err() {
                 return;
             }
-            let mut child = match child::start_asked_to_end(&mut command) {
+            let mut child = match child::start_asked_to_end(&mut command, None) {
                 Ok(child) => child,
                 Err(err) => return drop(starting.send(Err(err))),
             };

@@ -14,7 +14,7 @@ use std::time::Duration;
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::session::{self, Left};
 use punctual_model::{
-    KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, TuningAction, TuningReport,
+    KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, Policy, TuningAction, TuningReport,
 };
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
@@ -30,7 +30,13 @@ use crate::tuning::{self, Begun, Care, Keep, Place, Watch, Wish};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Does what the options of `tune` say.
-pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError> {
+///
+/// `policy` is the real-time policy that this program was started with, if any, and has no longer.
+pub(crate) fn run(
+    home: Option<&Path>,
+    args: &TuneArgs,
+    policy: Option<Policy>,
+) -> Result<Exit, CliError> {
     let place = Place::new(args.root.as_deref(), args.state.as_deref());
     match &args.action {
         TuneAction::Plan {
@@ -61,7 +67,7 @@ pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError
             wish,
             care,
             command,
-        } => run::run(&place, &wish.into(), (*care).into(), command),
+        } => run::run(&place, &wish.into(), (*care).into(), command, policy),
         TuneAction::Status { json } => status(&place, *json),
         TuneAction::Revert { json } => revert(&place, *json),
         TuneAction::Knobs { patterns, json } => knobs(&place, patterns, *json),
@@ -103,6 +109,10 @@ fn apply(
         }
         return nothing(&prepared.plan, json);
     }
+    let lacking = tuning::lacking(&wish.set, &prepared.plan);
+    if let Some(lacking) = lacking.filter(|_| care.atomic) {
+        return Err(tuning::not_had(&lacking.knob, &lacking.detail).exiting(Exit::Failed));
+    }
     let stop = StopRequest::on_signals()?;
     let hold = prepared.plan.held.first().map(|held| held.latency_ns);
     let mut session = tuning::begin(place, prepared.plan.clone(), "apply", duration)?;
@@ -126,6 +136,11 @@ fn apply(
     match tuning::write(session, &prepared, care, &|| stop.is_set())? {
         Begun::Applied(session, mut report) => {
             report.remarks.extend(prepared.plan.warnings.clone());
+            if let Some(lacking) = lacking {
+                let what = format!("{} could not be set: {}", lacking.knob, lacking.detail);
+                report.remarks.push(what);
+                report.complete = false;
+            }
             session.keep();
             if let Some(watch) = watch {
                 watch.stay();

@@ -68,9 +68,11 @@ fn a_group_without_real_time_budget_is_named_and_no_privilege_is() {
     };
     let home = Home::new();
     let reason = format!("{} has no real-time budget", group.0.display());
-    let answer = group.run(&home, &["measure", "wakeup", "--samples=20", "--quiet"]);
-    answer.error(5, &[&reason, "cpu.rt_runtime_us"]).hinted();
-    assert!(!answer.stderr.contains("sudo"), "{answer:#?}");
+    for instrument in ["wakeup", "pi"] {
+        let answer = group.run(&home, &["measure", instrument, "--duration=1s", "--quiet"]);
+        answer.error(5, &[&reason, "cpu.rt_runtime_us"]).hinted();
+        assert!(!answer.stderr.contains("sudo"), "{answer:#?}");
+    }
     let answer = group.run(&home, &["assess", "--duration=2s", "--quiet"]);
     let words: Vec<&str> = answer.stdout.split_whitespace().collect();
     let text = words.join(" ");
@@ -159,4 +161,112 @@ fn without_proc_it_says_so_and_claims_no_lockdown() {
     let boot = "read /proc/sys/kernel/random/boot_id\n  caused by: ";
     by(&home, without, &["tune", "status"]).error(1, &[boot]);
     by(&home, without, &["load", "fork:1", "--duration=1s"]).error(1, &["/proc/self/exe"]);
+}
+
+/// A tree of `/proc/sys` that nobody can write to, as containers have it.
+const READ_ONLY: &str = "mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys";
+
+/// Runs the program by `then` of the shell, in new namespaces after `set_up`.
+fn apart(home: &Home, namespaces: &str, set_up: &str, then: &str, args: &[&str]) -> Answer {
+    let line = format!(
+        "exec unshare {namespaces} sh -c '{set_up} && exec {then} \"$0\" \"$@\"' \"$0\" \"$@\""
+    );
+    by(home, &line, args)
+}
+
+#[test]
+fn a_command_is_not_run_in_a_machine_that_is_not_tuned_as_was_asked() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::alone();
+    let state = home.dir().join("tune").display().to_string();
+    let tune = |words: &[&str]| {
+        let all: Vec<&str> = ["tune", words[0], "--state", &state]
+            .into_iter()
+            .chain(words[1..].iter().copied())
+            .collect();
+        apart(&home, "-m", READ_ONLY, "", &all)
+    };
+    let now = fs::read("/proc/sys/vm/swappiness").unwrap();
+    let other = match now.as_slice() {
+        b"61\n" => "vm.swappiness=62",
+        _ => "vm.swappiness=61",
+    };
+    let why = ["set vm.swappiness", "Read-only file system"];
+    let answer = tune(&["run", "--set", other, "--", "echo", "ran"]);
+    assert_eq!(answer.error(5, &why).hinted().stdout, "");
+    // The limit on idle states could be had.
+    let some = ["run", "latency", "--set", other, "--", "echo", "ran"];
+    assert_eq!(tune(&some).error(5, &why).stdout, "");
+    let all_or_none = [
+        "apply",
+        "latency",
+        "--only",
+        "dma_latency",
+        "--set",
+        other,
+        "--atomic",
+    ];
+    tune(&all_or_none).error(1, &why);
+    tune(&["status"]).fine();
+    assert!(tune(&["status"]).stdout.contains("nothing is changed"));
+    let as_far_as_it_goes = ["apply", "latency", "--only", "dma_latency", "--set", other];
+    let answer = tune(&as_far_as_it_goes);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    assert!(
+        answer.stdout.contains("vm.swappiness could not be set"),
+        "{answer:#?}"
+    );
+    tune(&["revert"]).fine();
+    assert_eq!(fs::read("/proc/sys/vm/swappiness").unwrap(), now);
+}
+
+#[test]
+fn a_command_has_the_policy_and_the_niceness_that_it_was_started_with() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::alone();
+    let state = home.dir().join("tune").display().to_string();
+    let show = [
+        "tune",
+        "run",
+        "--state",
+        &state,
+        "--set",
+        "vm.swappiness=59",
+        "--",
+        "sh",
+        "-c",
+        "chrt -p $$; nice",
+    ];
+    let answer = by(&home, "exec chrt -r 3 nice -n 5 \"$0\" \"$@\"", &show);
+    let said = &answer.fine().stdout;
+    assert!(
+        said.contains("SCHED_RR") && said.ends_with("priority: 3\n5\n"),
+        "{answer:#?}"
+    );
+    assert!(!answer.stderr.contains("--priority"), "{answer:#?}");
+    // A program that is watched has what it sets itself, whatever niceness a real-time policy came with.
+    let watch = ["watch", "-q", "--", "sh", "-c", "chrt -p $$ >&2; sleep 0.1"];
+    let answer = by(&home, "exec chrt -r 3 nice -n 5 \"$0\" \"$@\"", &watch);
+    assert!(answer.stderr.contains("SCHED_OTHER"), "{answer:#?}");
+    assert!(!answer.stderr.contains("Error: --priority"), "{answer:#?}");
+}
+
+#[test]
+fn threads_are_not_looked_for_by_the_numbers_of_another_namespace() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    for args in [
+        &["watch", "-q", "-D", "1s", "--", "sleep", "9"][..],
+        &["measure", "irq", "-q", "-D", "1s"],
+        &["measure", "wakeup", "--explain", "-q", "-D", "1s"],
+    ] {
+        let answer = apart(&home, "-pf --mount-proc", ":", "", args);
+        answer.error(5, &["threads have other numbers", "--pid=host"]);
+    }
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use punctual_model::{CpuSet, Plan, Target};
+use punctual_model::{CpuSet, Plan, Policy, Target};
 use punctual_report::document::Document;
 use punctual_sys::{SysRoot, child, process, sched};
 
@@ -27,12 +27,13 @@ const GRACE: Duration = Duration::from_secs(1);
 /// What shells add to the number of the signal that ended a command.
 const BY_SIGNAL: i32 = 128;
 
-/// Runs a command in the tuned machine, and returns its exit status.
+/// Runs a command in the tuned machine, and returns its exit status. The command has the policy with which we were started.
 pub(super) fn run(
     place: &Place,
     wish: &Wish,
     care: Care,
     command: &[OsString],
+    policy: Option<Policy>,
 ) -> Result<Exit, CliError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(CliError::usage("name a command after --"));
@@ -40,6 +41,10 @@ pub(super) fn run(
     place.require_privilege()?;
     let stop = StopRequest::on_signals()?;
     let prepared = tuning::prepare(place, wish)?;
+    tuning::insist(&wish.set, &prepared.plan)?;
+    if prepared.plan.is_out_of_reach() {
+        return Err(tuning::out_of_reach(&prepared.plan));
+    }
     let plan = prepared.plan.clone();
     let begun = Tuned::begin(place, prepared, "run", care, &|| stop.is_set())?;
     let mut tuned = match begun {
@@ -54,7 +59,7 @@ pub(super) fn run(
     };
     // If we are killed, the kernel asks it to end. The keeper does too: sudo makes the kernel forget.
     let mut command = Command::new(program);
-    let ended = child::start_asked_to_end(command.args(arguments)).and_then(|child| {
+    let ended = child::start_asked_to_end(command.args(arguments), policy).and_then(|child| {
         tuned.command(child.id());
         join_partition(&place.sys, &plan, child.id());
         wait(child, &plan.cpus_housekeeping, &stop)
