@@ -298,7 +298,7 @@ pub(crate) fn is_asked(set: &[String], knob: &str) -> bool {
     set.iter().any(name)
 }
 
-/// The error about a setting that was asked for and cannot be had.
+/// The error about a setting that was asked for and is unavailable.
 pub(crate) fn not_had(what: &str, why: &str) -> CliError {
     CliError::failed_to(format!("set {what}: {why}"))
         .exiting(Exit::Unsupported)
@@ -323,7 +323,7 @@ pub(crate) fn insist(set: &[String], plan: &Plan) -> Result<(), CliError> {
     }
 }
 
-/// The first setting that was asked for explicitly and of which nothing can be had. What belongs where it is, such as a thread that its owner
+/// The first setting that was asked for explicitly and of which nothing is available. What belongs where it is, such as a thread that its owner
 /// bound, is no lack.
 pub(crate) fn lacking<'a>(set: &[String], plan: &'a Plan) -> Option<&'a Skipped> {
     let has_some = |knob: &str| plan.steps.iter().any(|step| step.knob == knob);

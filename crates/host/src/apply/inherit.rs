@@ -73,7 +73,10 @@ fn restore(thread: &Thread, entry: &Entry, access: &dyn Access, known: &CpuSet) 
     let target = Target::ThreadCpus(thread.id.clone());
     let undone = match access.write(&target, &entry.old) {
         Ok(()) => match access.read(&target) {
-            Ok(value) if masks_agree(&value, &entry.old, known) => Undone::Restored,
+            // It may be in a cpuset that has only some of them, and had no others before.
+            Ok(value) if masks_agree(&value, &entry.old, known) || is_part(&value, &entry.old) => {
+                Undone::Restored
+            }
             Ok(value) => Undone::NotRestored { value },
             Err(_) => Undone::Gone,
         },
@@ -88,5 +91,13 @@ fn restore(thread: &Thread, entry: &Entry, access: &dyn Access, known: &CpuSet) 
         new: entry.new.clone(),
         outcome: None,
         undone: Some(undone),
+    }
+}
+
+/// Whether these are CPUs, and none but those of `all`.
+fn is_part(some: &str, all: &str) -> bool {
+    match (some.parse::<CpuSet>(), all.parse::<CpuSet>()) {
+        (Ok(some), Ok(all)) => !some.is_empty() && some.common(&all) == some,
+        _ => false,
     }
 }

@@ -270,3 +270,26 @@ fn threads_are_not_looked_for_by_the_numbers_of_another_namespace() {
         answer.error(5, &["threads have other numbers", "--pid=host"]);
     }
 }
+
+#[test]
+fn a_cpuset_narrower_than_that_of_others_is_no_setting_that_was_not_restored() {
+    let root = Path::new("/sys/fs/cgroup/cpuset");
+    let online = machine::read(Path::new("/sys/devices/system/cpu/online"));
+    if !machine::root() || !root.join("tasks").exists() || online.as_deref() != Some("0-1\n") {
+        return machine::skip("cpuset", "no cpuset of version 1 on a machine of two CPUs");
+    }
+    let home = Home::alone();
+    let group = Group(root.join(format!("punctual-test-narrow-{}", std::process::id())));
+    fs::create_dir(&group.0).unwrap();
+    for (file, value) in [("cpuset.cpus", "1"), ("cpuset.mems", "0")] {
+        fs::write(group.0.join(file), value).unwrap();
+    }
+    let state = home.dir().join("tune").display().to_string();
+    let args = "isolate --yes --cpus 0 --only threads.affinity -- true";
+    let all = ["tune", "run", "--state", &state]
+        .into_iter()
+        .chain(args.split(' '));
+    let answer = group.run(&home, &all.collect::<Vec<_>>());
+    assert!(!answer.stderr.contains("NOT RESTORED"), "{answer:#?}");
+    answer.fine();
+}

@@ -283,7 +283,9 @@ fn what_cannot_be_read_is_left_out_and_the_rest_is_done() {
     let before = tree.dump();
     tree.write("proc/sys/vm/nr_hugepages", "many");
     let answer = tree.tune("apply --set vm.swappiness=10 --set vm.nr_hugepages=2");
-    answer.fine();
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    let why = "vm.nr_hugepages could not be set: `many`";
+    assert!(answer.stdout.contains(why), "{answer:?}");
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
     let plan = tree.tune("plan --set vm.nr_hugepages=2");
     assert_eq!(plan.code(), 5, "{plan:?}");

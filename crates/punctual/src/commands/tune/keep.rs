@@ -45,11 +45,11 @@ enum Word {
 pub(super) fn run(place: &Place, args: &KeepArgs) -> Result<Exit, CliError> {
     let fail = |what: &str, err: io::Error| CliError::failed_to(what).because(err);
     process::leave_terminal().map_err(|err| fail("leave the terminal", err))?;
-    let words = listen().map_err(|err| fail("take signals", err))?;
     if let Some(cpus) = &args.cpus {
-        // A keeper on a real-time CPU is a nuisance, no failure.
+        // A keeper on a real-time CPU is a nuisance, no failure. Its threads have the CPUs of who starts them.
         drop(sched::set_affinity(cpus));
     }
+    let words = listen().map_err(|err| fail("take signals", err))?;
     let _held = args
         .hold
         .map(|bound| HeldDmaLatency::hold(&place.sys, bound))
