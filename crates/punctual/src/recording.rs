@@ -132,11 +132,15 @@ pub(crate) fn check_room(store: &Store, spec: &RunSpec) -> Result<(), CliError> 
     let free = free_bytes(store.home()).map_err(|err| CliError::from(StoreError::from(err)))?;
     // Compression makes them about half as large; a disk that just fits them is too full anyway.
     if wanted / 2 > free {
+        let megabytes = |bytes: u64| match bytes {
+            0..10_000_000 => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+            _ => format!("{} MB", bytes / 1_000_000),
+        };
         return Err(CliError::failed_to(format!(
-            "start: {samples} samples take about {} MB in the store, and {} has {} MB free",
-            wanted / 2_000_000,
+            "start: {samples} samples take about {} in the store, and {} has {} free",
+            megabytes(wanted / 2),
             store.home().display(),
-            free / 1_000_000
+            megabytes(free)
         ))
         .hint("measure without --raw or for a shorter time, or use another --home"));
     }

@@ -76,8 +76,8 @@ pub struct Survey {
     pub partition: Option<PartitionRoot>,
     /// Whether the surveyor was privileged.
     pub privileged: bool,
-    /// Why settings in debugfs cannot be seen, where that is so.
-    pub unseen_debugfs: Option<&'static str>,
+    /// The trees in which nothing can be seen, such as `/sys/kernel/debug`, and why.
+    pub unseen: Vec<(&'static str, &'static str)>,
 }
 
 /// One setting.
@@ -150,7 +150,7 @@ impl Survey {
             partition: partition_root(sys),
             online,
             privileged,
-            unseen_debugfs: debugfs::unseen(sys),
+            unseen: unseen(sys),
         }
     }
 
@@ -159,9 +159,9 @@ impl Survey {
         let KnobKind::Files(places) = knob.kind else {
             return None;
         };
-        let mut paths = places.iter().map(|place| place.path);
-        let there = paths.any(|path| path.starts_with(debugfs::PLACE));
-        self.unseen_debugfs.filter(|_| there)
+        let is_in = |tree: &str| places.iter().any(|place| place.path.starts_with(tree));
+        let mut trees = self.unseen.iter();
+        trees.find(|(tree, _)| is_in(tree)).map(|(_, why)| *why)
     }
 
     /// Lists the settings of a knob.
@@ -174,6 +174,21 @@ impl Survey {
     pub fn value(&self, knob: &str) -> Option<&str> {
         self.of(knob).next()?.shown.value.as_deref()
     }
+}
+
+/// The trees in which nothing can be seen, and why.
+fn unseen(sys: &SysRoot) -> Vec<(&'static str, &'static str)> {
+    let mut trees = Vec::new();
+    for (tree, landmark, why) in [
+        ("/proc", "/proc/sys", "/proc is not mounted here"),
+        ("/sys", "/sys/devices", "/sys is not mounted here"),
+    ] {
+        if !sys.exists(landmark) {
+            trees.push((tree, why));
+        }
+    }
+    trees.extend(debugfs::unseen(sys).map(|why| (debugfs::PLACE, why)));
+    trees
 }
 
 struct Surveyor<'a> {

@@ -136,7 +136,10 @@ impl Planner<'_> {
             self.refuse(name, true, reason.to_owned());
         } else if runtime < 0 || runtime >= period {
             let busy = self.busy_with_real_time();
-            if self.plan.cpus_online.without(&busy).is_empty() {
+            if self.plan.cpus_online.is_empty() {
+                let reason = "which CPUs are online cannot be read here, and so not whether real-time threads keep all of them busy";
+                self.refuse(name, true, reason.to_owned());
+            } else if self.plan.cpus_online.without(&busy).is_empty() {
                 let reason = format!(
                     "real-time threads run on every CPU ({busy}) now: without throttling nothing \
                      else may run any more, not even a terminal"

@@ -18,6 +18,7 @@ use punctual_report::{export, html};
 use punctual_store::{Filter, Store, StoredRun};
 use punctual_verdict::comparison::{ComparisonRequest, Metric, compare};
 use punctual_verdict::select::{Chosen, RunSource, SelectError, of_sources};
+use punctual_verdict::words::clean;
 use uuid::Uuid;
 
 use self::order::Order;
@@ -56,7 +57,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ServeArgs) -> Result<Exit, CliErro
     let address = listener.local_addr().unwrap_or(args.listen);
     remark(&format!(
         "Serving {} on http://{address}/; Ctrl-C stops.",
-        store.home().display()
+        clean(&store.home().display().to_string())
     ));
     match shown {
         Some(token) => remark(&format!(

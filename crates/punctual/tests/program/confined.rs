@@ -293,3 +293,29 @@ fn a_cpuset_narrower_than_that_of_others_is_no_setting_that_was_not_restored() {
     assert!(!answer.stderr.contains("NOT RESTORED"), "{answer:#?}");
     answer.fine();
 }
+
+#[test]
+fn without_sys_nothing_is_said_of_hardware_or_of_cpus() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::aside();
+    let without = |args: &[&str]| apart(&home, "-m", "umount -l /sys", "", args);
+    let answer = without(&["tune", "plan", "--set", "cpufreq.governor=performance"]);
+    assert_eq!(answer.code(), 5, "{answer:#?}");
+    for part in ["/sys is not mounted here", "CPUs unknown"] {
+        assert!(answer.stdout.contains(part), "{part}: {answer:#?}");
+    }
+    let state = home.dir().join("tune").display().to_string();
+    let off = [
+        "tune",
+        "run",
+        "--state",
+        &state,
+        "--set",
+        "kernel.sched_rt_runtime_us=-1",
+        "--",
+        "true",
+    ];
+    without(&off).error(1, &["which CPUs are online cannot be read"]);
+}

@@ -159,7 +159,10 @@ fn table<'a, const N: usize>(
 fn machine(plan: &Plan) -> Vec<(&'static str, String)> {
     let names = [&plan.hostname, &plan.kernel_release];
     let mut names: Vec<String> = names.into_iter().flatten().cloned().collect();
-    names.push(format!("CPUs {} online", plan.cpus_online));
+    names.push(match plan.cpus_online.is_empty() {
+        true => "CPUs unknown".to_owned(),
+        false => format!("CPUs {} online", plan.cpus_online),
+    });
     let mut facts = vec![("Machine", names.join(", "))];
     facts.extend(divided(&plan.cpus_rt, &plan.cpus_housekeeping));
     facts
