@@ -5,9 +5,11 @@
 //!
 //! A file has systems and results; a result has an entry a system, with a mean and, as `RawString`, the values that it is
 //! of. Each entry becomes a figure: the name of the test, and as labels the system, the arguments of the test and the version
-//! of its profile, and the scale where the same test has results in several. The
+//! of its profile, the scale where the same test has results in several, and a number where a system has several entries. The
 //! interval is ours, Student's of the values; the suite writes none. Results of another kind than a number, such as lines
 //! over time, are left out.
+
+mod system;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -17,6 +19,7 @@ use punctual_stats::{Moments, mean_interval};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
+use self::system::System;
 use crate::error::{ImportError, Place};
 use crate::format::Format;
 use crate::imported::{Imported, cut};
@@ -27,6 +30,9 @@ const DEEPEST: usize = 32;
 
 /// The most entries of a file.
 const MOST: usize = 20_000;
+
+/// The most systems of a file.
+const MOST_SYSTEMS: usize = 4096;
 
 /// The most values of an entry: the suite runs a test up to some dozens of times.
 const MOST_VALUES: usize = 10_000;
@@ -60,6 +66,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(Format::Phoronix, "phoronix");
     let mut path: Vec<String> = Vec::new();
     let (mut test, mut text) = (Test::default(), String::new());
+    let mut systems: Vec<System> = Vec::new();
     let mut closed = false;
     let mut left_out = 0_u64;
     loop {
@@ -81,6 +88,10 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
                 match name.as_str() {
                     "Result" => test = Test::default(),
                     "Entry" => test.entries.push(Entry::default()),
+                    "System" if systems.len() == MOST_SYSTEMS => {
+                        return Err(wrong(format!("more than {MOST_SYSTEMS} systems")));
+                    }
+                    "System" => systems.push(System::default()),
                     _ => {}
                 }
                 text.clear();
@@ -101,7 +112,10 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
                 let name = path.pop().unwrap_or_default();
                 let parent = path.last().map(String::as_str).unwrap_or_default();
                 let said = std::mem::take(&mut text).trim().to_owned();
-                test.take(parent, &name, said);
+                match (parent, systems.last_mut()) {
+                    ("System", Some(system)) => system.take(&name, &said),
+                    _ => test.take(parent, &name, said),
+                }
                 if name == "Result" {
                     let test = std::mem::take(&mut test);
                     match test.is_number() {
@@ -125,16 +139,31 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         )
         .hinted("import the whole file"));
     }
-    finished(imported, left_out)
+    finished(imported, &systems, left_out)
 }
 
 /// Says what the figures are, and how many results are none.
-fn finished(mut imported: Imported, left_out: u64) -> Result<Imported, ImportError> {
+fn finished(
+    mut imported: Imported,
+    systems: &[System],
+    left_out: u64,
+) -> Result<Imported, ImportError> {
     tell_scales_apart(&mut imported.figures);
+    tell_entries_apart(&mut imported.figures);
+    // Only now, so that the number of an entry does not depend on which others have a value.
+    let entries = imported.figures.len();
+    imported.figures.retain(|figure| figure.value.is_some());
+    let empty = entries - imported.figures.len();
     if imported.figures.is_empty() {
         return Err(ImportError::file("it has no result with a number"));
     }
+    system::tell(systems, &mut imported);
     imported.state("each figure is the mean of the values that the suite kept of its own runs");
+    match empty {
+        0 => {}
+        1 => imported.state("1 entry without a value was left out"),
+        _ => imported.state(format!("{empty} entries without a value were left out")),
+    }
     match left_out {
         0 => {}
         1 => imported.state("1 result that is not a single number was left out"),
@@ -162,6 +191,19 @@ fn tell_scales_apart(figures: &mut [Figure]) {
         if scales.get(&key(figure)).is_some_and(|of| of.len() > 1) {
             let scale = label(&figure.unit);
             figure.labels.insert("scale".to_owned(), scale);
+        }
+    }
+}
+
+/// Numbers what has all labels in common, such as the sizes of one test on one system: the second is `entry=2`.
+fn tell_entries_apart(figures: &mut [Figure]) {
+    let mut seen: BTreeMap<_, u64> = BTreeMap::new();
+    for figure in figures {
+        let key = (figure.name.clone(), figure.labels.clone());
+        let number = seen.entry(key).or_default();
+        *number += 1;
+        if *number > 1 {
+            figure.labels.insert("entry".to_owned(), number.to_string());
         }
     }
 }
@@ -212,10 +254,10 @@ impl Test {
         let mut figures = Vec::new();
         for entry in &self.entries {
             // A test that failed has no value.
-            if entry.value.is_empty() {
-                continue;
-            }
-            let stated = number(&entry.value, at)?;
+            let stated = match entry.value.as_str() {
+                "" => None,
+                value => Some(number(value, at)?),
+            };
             let raw = entry.raw.split(':').map(str::trim);
             let raw: Vec<f64> = raw
                 .filter(|value| !value.is_empty())
@@ -227,6 +269,13 @@ impl Test {
                 return Err(ImportError::content(at, reason));
             }
             let mut figure = of_values(stated, &raw);
+            if !is_within(&entry.value, &figure) {
+                let reason = format!(
+                    "the value {} is outside of those in its `RawString`",
+                    entry.value
+                );
+                return Err(ImportError::content(at, reason));
+            }
             figure.name.clone_from(&name);
             figure.unit.clone_from(&self.scale);
             figure.better = better;
@@ -274,12 +323,12 @@ fn name_of(identifier: &str, title: &str) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful")]
-fn of_values(stated: f64, raw: &[f64]) -> Figure {
+fn of_values(stated: Option<f64>, raw: &[f64]) -> Figure {
     let mut moments = Moments::new();
     moments.extend_from_slice(raw);
     let interval = mean_interval(&moments, raw.len() as f64, CONFIDENCE);
     Figure {
-        value: Some(stated),
+        value: stated,
         count: (raw.len() as u64).max(1),
         interval: interval.map(|ends| Interval {
             low: ends.low,
@@ -291,6 +340,19 @@ fn of_values(stated: f64, raw: &[f64]) -> Figure {
         max: moments.max(),
         ..Figure::default()
     }
+}
+
+/// Whether the value is one that the values behind it can have, to a unit in the last place that it is written with.
+fn is_within(text: &str, figure: &Figure) -> bool {
+    let (Some(value), Some(min), Some(max)) = (figure.value, figure.min, figure.max) else {
+        return true;
+    };
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, ""));
+    let decimals = digits.split_once('.').map_or(0, |(_, part)| part.len());
+    let decimals = i32::try_from(decimals).unwrap_or(i32::MAX);
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let rounded = 10_f64.powi(exponent.saturating_sub(decimals)) + 1e-9 * value.abs();
+    (min - rounded..=max + rounded).contains(&value)
 }
 
 fn number(text: &str, at: Place) -> Result<f64, ImportError> {

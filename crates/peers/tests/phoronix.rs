@@ -136,3 +136,134 @@ fn what_is_no_result_is_refused_with_its_place() {
         assert!(read(&FILE[..end]).is_err(), "{end}");
     }
 }
+
+#[test]
+fn several_entries_of_one_system_are_told_apart() {
+    let first = FILE.find("      <Entry>").unwrap();
+    let entry = |value: &str| {
+        format!(
+            "<Entry><Identifier>rt 950000</Identifier><Value>{value}</Value><RawString></RawString></Entry>"
+        )
+    };
+    let with = |values: &[&str]| {
+        let mut file = FILE.to_owned();
+        let entries: String = values.iter().map(|value| entry(value)).collect();
+        file.insert_str(first, &entries);
+        read(&file).unwrap()
+    };
+    let numbers = |imported: &Imported| -> Vec<(Option<f64>, Option<String>)> {
+        let figures = imported.figures.iter();
+        let number = |of: &punctual_model::Figure| (of.value, of.labels.get("entry").cloned());
+        figures.map(number).collect()
+    };
+    let third = Some("3".to_owned());
+    assert_eq!(
+        numbers(&with(&["128444", "128448"])),
+        [
+            (Some(128_444.0), None),
+            (Some(128_448.0), Some("2".to_owned())),
+            (Some(93.71), third.clone())
+        ]
+    );
+    // One without a value leaves the numbers of the others as they are.
+    assert_eq!(
+        numbers(&with(&["128444", ""])),
+        [(Some(128_444.0), None), (Some(93.71), third)]
+    );
+}
+
+#[test]
+fn entries_without_a_value_are_counted() {
+    let said = |file: &str| read(file).unwrap().stated.join("\n");
+    assert!(said(FILE).contains("1 entry without a value was left out"));
+    let missing = FILE.replacen("<Value></Value>", "", 1);
+    assert!(said(&missing).contains("1 entry without a value was left out"));
+    let two = FILE.replacen(
+        "<Entry>",
+        "<Entry><Identifier>also failed</Identifier></Entry><Entry>",
+        1,
+    );
+    assert!(said(&two).contains("2 entries without a value were left out"));
+    let none = FILE.replacen("<Value></Value>", "<Value>1</Value>", 1);
+    assert!(!said(&none).contains("left out"));
+}
+
+#[test]
+fn a_value_outside_of_those_behind_it_is_refused() {
+    let with = |value: &str, raw: &str| {
+        let file = FILE.replacen("93.71</Value>", &format!("{value}</Value>"), 1);
+        read(&file.replacen("89.48:97.94:93.71", raw, 1))
+    };
+    for (value, raw) in [("100", "1:2:3"), ("0.5", "1:2:3"), ("2.2", "2.02:2.04")] {
+        let err = with(value, raw).unwrap_err().to_string();
+        assert!(err.contains("outside of those"), "{value}: {err}");
+    }
+    // Rounded or cut, as the suite writes them.
+    for (value, raw) in [
+        ("5013", "5013.4"),
+        ("5.12", "5.128"),
+        ("0", "0.4:0.4"),
+        ("2", "1:2:3"),
+    ] {
+        assert!(with(value, raw).is_ok(), "{value}: {raw}");
+    }
+}
+
+const SYSTEM: &str =
+    "<System><Identifier>rt 950000</Identifier><Hardware>Processor: x</Hardware></System>";
+
+fn system(name: &str, kernel: &str) -> String {
+    format!(
+        "<System><Identifier>{name}</Identifier>\
+         <Hardware>Processor: 2 x Xeon E5, v2 (12 Cores / 24 Threads), Motherboard: ASUS, Memory: 32GB</Hardware>\
+         <Software>OS: CentOS Stream 9, Kernel: {kernel} (x86_64) 20250101, Display Server: X</Software>\
+         <TimeStamp>2025-01-30 13:21:52</TimeStamp><TestClientVersion>10.8.4</TestClientVersion></System>"
+    )
+}
+
+#[test]
+fn the_system_is_the_machine_of_the_run() {
+    assert!(FILE.contains(SYSTEM));
+    let imported = read(&FILE.replacen(SYSTEM, &system("rt 950000", "6.12.1-rt5"), 1)).unwrap();
+    let host = &imported.host;
+    assert_eq!(host.kernel_release.as_deref(), Some("6.12.1-rt5"));
+    assert_eq!(host.architecture.as_deref(), Some("x86_64"));
+    assert_eq!(
+        host.cpu_model.as_deref(),
+        Some("2 x Xeon E5, v2 (12 Cores / 24 Threads)")
+    );
+    // Without a time zone it is a start only where the user says so.
+    assert_eq!(imported.local_start.as_deref(), Some("2025-01-30 13:21:52"));
+    assert_eq!(imported.started, None);
+    assert_eq!(imported.version.as_deref(), Some("10.8.4"));
+    assert!(imported.stated[0].starts_with("started 2025-01-30 13:21:52, in an unnamed"));
+}
+
+#[test]
+fn of_several_systems_the_run_has_what_they_have_in_common() {
+    let of = |others: &str| {
+        let systems = system("rt 950000", "6.12.1-rt5") + others;
+        let file = FILE.replacen(SYSTEM, &systems, 1);
+        read(&file.replacen("<Value></Value>", "<Value>9</Value>", 1)).unwrap()
+    };
+    let two = of(&system("failed", "6.1.0"));
+    assert_eq!(two.host.kernel_release, None);
+    assert_eq!(two.host.architecture.as_deref(), Some("x86_64"));
+    assert_eq!(two.local_start.as_deref(), Some("2025-01-30 13:21:52"));
+    assert!(
+        two.stated
+            .iter()
+            .any(|said| said.starts_with("failed: started 2025-01-30")
+                && said.contains("kernel 6.1.0; 2 x Xeon"))
+    );
+    // One that has results and is not described may be any machine.
+    assert_eq!(of("").host, punctual_model::HostFacts::default());
+    // One that has none does not matter.
+    let only = FILE.replacen(
+        SYSTEM,
+        &(system("rt 950000", "6.12.1-rt5") + &system("failed", "6.1.0")),
+        1,
+    );
+    let only = read(&only).unwrap();
+    assert_eq!(only.host.kernel_release.as_deref(), Some("6.12.1-rt5"));
+}

@@ -156,3 +156,29 @@ fn a_result_in_two_scales_is_better_in_one_where_it_is_more_and_in_the_other_whe
     assert_eq!(of("TPS")["better"], "higher");
     assert_eq!(of("ms")["better"], "lower");
 }
+
+#[test]
+fn a_run_of_results_has_no_table_of_latencies_and_the_date_of_its_system() {
+    let home = Home::aside();
+    let system = "<System><Identifier>a</Identifier><Hardware>Processor: Xeon E5, Memory: 32GB</Hardware>\
+                  <Software>OS: Debian, Kernel: 6.12.1-rt5 (x86_64)</Software>\
+                  <TimeStamp>2025-01-30 13:21:52</TimeStamp></System>";
+    let text = pgbench(900.0, 1.0).replace("<System><Identifier>a</Identifier></System>", system);
+    let path = home.dir().join("composite.xml");
+    fs::write(&path, text).unwrap();
+    let file = path.display().to_string();
+    home.run(["runs", "import", "--date-from", "content", &file])
+        .fine();
+    let shown = home.run(["runs", "show", "last"]);
+    let shown = &shown.fine().stdout;
+    for fact in ["2025-01-30", "6.12.1-rt5", "Xeon E5", "pgbench"] {
+        assert!(shown.contains(fact), "{fact}: {shown}");
+    }
+    let report = home.run(["report", "last", "--format", "md"]);
+    for text in [shown, &report.fine().stdout] {
+        assert!(
+            !text.contains("Latency in") && !text.contains("Overruns"),
+            "{text}"
+        );
+    }
+}

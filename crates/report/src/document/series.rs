@@ -94,9 +94,10 @@ fn has_figures(run: &RunRecord) -> bool {
     !kinds || run.total.count == 0 || run.total.mean_ns.is_some()
 }
 
-/// Whether the instrument measures something else than latencies.
+/// Whether the instrument, or the tool that an imported run is of, measures something else than latencies.
 const fn takes_no_samples(run: &RunRecord) -> bool {
-    run.setup.is_some() && run.series.is_empty() && run.total.count == 0
+    let is_other = run.setup.is_some() || !run.figures.is_empty();
+    is_other && run.series.is_empty() && run.total.count == 0
 }
 
 fn number(series: &Series) -> String {
