@@ -18,7 +18,7 @@
 //!
 //! | file | row | count |
 //! |---|---|---|
-//! | `latmus -g` | lower end in µs; `+` at the last: longer ones too | as counted, in the first versions one more |
+//! | `latmus -g` | lower end in µs; `+` at the last: longer ones too | as counted, in the first versions one more; newer ones have a column for each measurement |
 //! | `latency -g` | middle of the cell in µs; one more row at each end | one more than counted |
 //! | `latency -h` | `n - n+1`, in cells of `-B` | as counted |
 
@@ -45,9 +45,13 @@ const LATENCY_MODES: [&str; 3] = [
     "in-kernel timer handler",
 ];
 
+/// With what a file of `latmus -g` begins, in newer versions.
+const NEWER_PLOT: &str = "# Test started on: ";
+
 /// Tells which of both wrote a line that only its output has.
 pub(crate) fn begins(line: &str) -> Option<Format> {
-    if line.starts_with("# libevl version: ") || line.starts_with("# test started on: ") {
+    let made_by_latmus = ["# libevl version: ", "# test started on: ", NEWER_PLOT];
+    if made_by_latmus.iter().any(|start| line.starts_with(start)) {
         return Some(Format::Latmus);
     }
     if line.starts_with("== Sampling period: ") {
@@ -157,6 +161,22 @@ fn columns(line: &str) -> Vec<&str> {
     line.split('|').skip(1).map(str::trim).collect()
 }
 
+/// Takes a figure of a plot, which a summary above it may state, too.
+fn stated(at: u64, key: &str, value: &str, into: &mut Option<i64>) -> Result<(), ImportError> {
+    let value = micros(at, key, value)?;
+    if into.replace(value).is_some_and(|before| before != value) {
+        let reason = format!("the {key} contradicts the one above");
+        return Err(ImportError::at_line(at, reason));
+    }
+    Ok(())
+}
+
+fn several(at: u64) -> ImportError {
+    ImportError::at_line(at, "latmus measured several things at once").hinted(
+        "only a file of one measurement is supported: its rows have two columns, and its figures one name",
+    )
+}
+
 /// What all lines said.
 #[derive(Debug, Default)]
 struct Found {
@@ -175,8 +195,12 @@ struct Found {
     plot: Vec<(u64, u64)>,
     /// Whether the last row has longer ones too.
     open: bool,
+    /// Which measurement the figures of a plot are of, where it says so: newer versions of latmus can have several.
+    measured: Option<String>,
     /// Whether the summary was read.
     over: bool,
+    /// Whether a plot follows the summary, as newer versions of latmus print both.
+    plot_follows: bool,
     /// The kernel's own line of a plot comes next.
     cmdline_next: bool,
     version_seen: bool,
@@ -199,6 +223,10 @@ pub(crate) fn read<R: BufRead>(
         let line = plain(line).0;
         let line = line.trim();
         let at = lines.number();
+        let is_latmus = format == Format::Latmus;
+        if is_latmus && found.over && found.rows.is_empty() && line.starts_with(NEWER_PLOT) {
+            (found.over, found.plot_follows) = (false, true);
+        }
         let rows_end = !found.rows.is_empty() && format == Format::Latmus || !found.plot.is_empty();
         if found.over || rows_end && !line.starts_with(|c: char| c.is_ascii_digit()) {
             if line.starts_with("RTS|") && !found.over {
@@ -255,6 +283,9 @@ impl Found {
                 "RTS has not the columns of a summary",
             ));
         };
+        if self.plot_follows {
+            return Err(second_run(at));
+        }
         let lasted = time.split('/').next().and_then(clock);
         let lasted = lasted.ok_or_else(|| ImportError::at_line(at, "the time of RTS is none"))?;
         let (min, avg, max) = (
@@ -366,15 +397,20 @@ impl Found {
         let Some((key, value)) = text.split_once(": ") else {
             if text == "C-state restricted" {
                 to.state(text);
+            } else if text.starts_with("DEGRADED MODE DETECTED") {
+                to.state("latmus detected a degraded mode: its figures may be irrelevant");
             }
             return Ok(());
         };
+        let key = self.figure(at, key)?;
         let head = self.head.get_or_insert_with(|| Head {
             isolated: true,
             ..Head::default()
         });
         match key {
-            "test started on" => to.state(format!("started {value}, in an unnamed time zone")),
+            "test started on" | "Test started on" => {
+                to.state(format!("started {value}, in an unnamed time zone"))
+            }
             "libevl version" => {
                 if std::mem::replace(&mut self.version_seen, true) {
                     return Err(second_run(at));
@@ -395,9 +431,9 @@ impl Found {
                 (head.cpu, head.isolated) = affinity(value.strip_prefix("CPU").unwrap_or(value));
             }
             "duration (hhmmss)" => self.duration = clock(value),
-            "min latency" => self.min = Some(micros(at, key, value)?),
-            "avg latency" => self.avg = Some(micros(at, key, value)?),
-            "max latency" => self.max = Some(micros(at, key, value)?),
+            "min latency" => stated(at, key, value, &mut self.min)?,
+            "avg latency" => stated(at, key, value, &mut self.avg)?,
+            "max latency" => stated(at, key, value, &mut self.max)?,
             "sample count" => self.count = Some(number(at, key, value)?),
             "OVERRUNS" => self.overruns = Some(number(at, key, value)?),
             "IN-BAND SWITCHES" => self.switches = Some(number(at, key, value)?),
@@ -409,9 +445,39 @@ impl Found {
         Ok(())
     }
 
+    /// The name of a figure without that of the measurement it is of: `min latency` of `response min latency`.
+    fn figure<'a>(&mut self, at: u64, key: &'a str) -> Result<&'a str, ImportError> {
+        let names = [
+            "OVERRUNS",
+            "peak (hhmmss)",
+            "min latency",
+            "avg latency",
+            "max latency",
+            "sample count",
+        ];
+        let found = names.iter().find_map(|name| {
+            let of = key.strip_suffix(name)?.strip_suffix(' ')?;
+            Some((of, key.get(of.len() + 1..)?))
+        });
+        let Some((of, name)) = found else {
+            return Ok(key);
+        };
+        match &self.measured {
+            Some(other) if other != of => Err(several(at)),
+            _ => {
+                self.measured = Some(cut(of.to_owned()));
+                Ok(name)
+            }
+        }
+    }
+
     fn row(&mut self, at: u64, line: &str, format: Format) -> Result<(), ImportError> {
         let mut words = line.split_ascii_whitespace();
         let (Some(value), Some(count), None) = (words.next(), words.next(), words.next()) else {
+            // A measurement without samples has a column, too.
+            if self.measured.is_some() {
+                return Err(several(at));
+            }
             return Err(ImportError::at_line(at, "this is not a row of a histogram"));
         };
         if format == Format::XenomaiLatency {

@@ -89,6 +89,82 @@ fn the_histogram_of_latmus() {
     assert!(outliers.overruns == Some(1) && states(&imported, "not isolated"));
 }
 
+/// What newer versions of `latmus -g` write, after the source that prints it; no such program ran.
+const NEWER: &str = "# Test started on: Fri Jan 24 15:36:34 2025
+# Linux version 6.12.8-evl2 (made@up) (gcc 13) #45 SMP PREEMPT_DYNAMIC IRQPIPE Wed Jan 22 12:24:03 CET 2025
+# BOOT_IMAGE=/vmlinuz evl.oob_cpus=1
+# libevl version: evl.0.52
+# sampling period: 1000 microseconds
+# clocksource: tsc
+# context: user
+# thread priority: 98
+# thread affinity: CPU1
+# duration (hhmmss): 00:00:10
+# timer OVERRUNS: 2
+# timer peak (hhmmss): 00:00:07
+# timer min latency: 0.205
+# timer avg latency: 1.097
+# timer max latency: 5.510
+# timer sample count: 10000
+0 95
+1 8900
+2 900
+3 77
+4 20
+5 8
+";
+
+#[test]
+fn the_histogram_of_newer_latmus() {
+    let imported = read(NEWER).unwrap();
+    assert_eq!(imported.format, Format::Latmus);
+    assert_eq!(
+        imported.host.cmdline.as_deref(),
+        Some("BOOT_IMAGE=/vmlinuz evl.oob_cpus=1")
+    );
+    let plotted = series(&imported);
+    assert_eq!(
+        (plotted.count, plotted.overruns, plotted.cpu),
+        (10_000, Some(2), Some(1))
+    );
+    assert_eq!((plotted.min_ns, plotted.max_ns), (Some(205), Some(5_510)));
+    assert_eq!(plotted.mean_ns, Some(1_097.0));
+    assert_eq!(plotted.quantiles_ns["p50"], Some(1_999));
+    assert!(states(&imported, "Fri Jan 24 15:36:34 2025"));
+    assert!(states(&imported, "what it measured: timer"));
+    let degraded = "# DEGRADED MODE DETECTED - FIGURES MAY BE IRRELEVANT\n# Linux version";
+    let degraded = read(&NEWER.replacen("# Linux version", degraded, 1)).unwrap();
+    assert!(states(&degraded, "degraded mode"));
+    assert_eq!(degraded.series, imported.series);
+    // Printed to the terminal, the summary comes first.
+    let above = |min: &str| {
+        format!(
+            "RTT|  00:00:01  (user, 1000 us period, priority 98, CPU1)\n\
+             RTS|      {min}|      1.097|      5.510|       2|     0|      00:00:10/00:00:10\n"
+        )
+    };
+    let both = read(&(above("0.205") + NEWER)).unwrap();
+    assert_eq!(both.series, imported.series);
+    for wrong in [
+        above("0.204") + NEWER,
+        above("0.205") + NEWER + &above("0.205"),
+        NEWER.to_owned() + NEWER,
+    ] {
+        assert!(read(&wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn several_measurements_of_latmus_are_refused_with_the_reason() {
+    let second = "# RX delivery peak (hhmmss): 00:00:02\n# RX delivery sample count: 3\n0 95";
+    let columns = NEWER.replacen("0 95", "0 95 0", 1);
+    for file in [NEWER.replacen("0 95", second, 1), columns] {
+        let err = read(&file).unwrap_err();
+        assert!(err.to_string().contains("several things"), "{err}");
+        assert!(err.hint().unwrap().contains("one measurement"));
+    }
+}
+
 #[test]
 fn rows_that_may_count_one_too_many_are_told() {
     let text = golden("latmus-plot-one-more-made.log");

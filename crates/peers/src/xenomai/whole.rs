@@ -83,6 +83,9 @@ impl Found {
         if !head.context.is_empty() {
             to.state(format!("measured in: {}", head.context));
         }
+        if let Some(measured) = &self.measured {
+            to.state(format!("latmus names what it measured: {measured}"));
+        }
         if !head.isolated {
             to.state("the CPU was not isolated");
         }
