@@ -12,6 +12,7 @@
 pub(crate) mod json;
 pub(crate) mod text;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use punctual_model::Nanos;
@@ -77,6 +78,11 @@ impl Numbers {
 
 /// Gives the threads, all of one version. With a bias the first bucket has all that is shorter too.
 fn tell(imported: &mut Imported, threads: &[Thread], bias: bool) -> Result<(), ImportError> {
+    let mut cpus = BTreeSet::new();
+    let mut twice = threads.iter().filter_map(|thread| thread.cpu);
+    if let Some(cpu) = twice.find(|cpu| !cpus.insert(*cpu)) {
+        return Err(ImportError::file(format!("CPU {cpu} comes twice")));
+    }
     let numbers = Numbers::of(threads);
     for (number, thread) in threads.iter().enumerate() {
         let number = u32::try_from(number).unwrap_or(u32::MAX);

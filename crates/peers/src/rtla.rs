@@ -3,6 +3,7 @@
 
 //! rtla: the histograms of timerlat and osnoise, and what their `top` prints.
 
+mod all;
 pub(crate) mod hist;
 pub(crate) mod noise;
 pub(crate) mod top;

@@ -537,3 +537,11 @@ fn what_is_packed_empty_or_in_another_encoding_is_called_so() {
         assert_eq!(err.hint().is_none(), head.is_empty());
     }
 }
+
+#[test]
+fn a_cpu_of_oslat_comes_once() {
+    let text = altered("oslat-2.4.txt", "Core:\t 0 1", "Core:\t 1 1");
+    assert!(text.contains("CPU 1 comes twice"), "{text}");
+    let json = altered("oslat-2.10.json", "\"cpu\": 1,", "\"cpu\": 0,");
+    assert!(json.contains("CPU 0 comes twice"), "{json}");
+}

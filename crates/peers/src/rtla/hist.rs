@@ -8,10 +8,12 @@
 //! is more than a unit, a mean is the one that `avg:` states, or else of the mid-points of the rows. The
 //! `avg:` of osnoise is of the lower ends of its rows, or less: there the mid-points come first.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use punctual_stats::{Bucket, float};
 
+use super::all::All;
 use super::{cpu, drain, duration, is_action, is_hit};
 use crate::error::ImportError;
 use crate::format::Format;
@@ -19,19 +21,23 @@ use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number, numbers, plain, second_run};
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, Rounded, SourceSeries};
 
+/// The CPU of a column, and its kind of latency if there are several.
+pub(super) type Column = (u32, Option<&'static str>);
+
+/// The rows below the buckets.
 #[derive(Debug, Default)]
-struct Below {
-    over: Option<Vec<u64>>,
-    count: Option<Vec<u64>>,
-    min: Option<Vec<Option<u64>>>,
-    avg: Option<Vec<Option<u64>>>,
-    max: Option<Vec<Option<u64>>>,
+pub(super) struct Below {
+    pub(super) over: Option<Vec<u64>>,
+    pub(super) count: Option<Vec<u64>>,
+    pub(super) min: Option<Vec<Option<u64>>>,
+    pub(super) avg: Option<Vec<Option<u64>>>,
+    pub(super) max: Option<Vec<Option<u64>>>,
 }
 
 pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(Format::RtlaHist, "");
     let mut unit_ns = None;
-    let mut columns: Vec<(u32, Option<&'static str>)> = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
     // Rows and counts above 0 of each column.
     let mut cells: Vec<Vec<(u64, u64)>> = Vec::new();
     let mut below = Below::default();
@@ -76,7 +82,13 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                     continue;
                 }
                 if name == "ALL:" || is_hit(&line) || line.starts_with("rtla ") {
-                    if is_hit(&line) | drain(lines)? {
+                    let mut hit = is_hit(&line);
+                    if name == "ALL:" && imported.instrument == "timerlat" {
+                        let (all, found) = All::read(lines, row)?;
+                        all.check(&columns, &below)?;
+                        hit = found;
+                    }
+                    if hit | drain(lines)? {
                         imported.ended = Some(punctual_model::Ended::Threshold);
                     }
                     break;
@@ -87,14 +99,21 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 if !columns.is_empty() {
                     return Err(lines.error("a second heading"));
                 }
+                if row.trim().is_empty() {
+                    return Err(without_samples(at, imported.instrument));
+                }
                 columns = heading(at, row)?;
                 cells = vec![Vec::new(); columns.len()];
             }
             _ if columns.is_empty() => return Err(lines.error("no heading above this")),
+            // Zeros, one for all columns: what newer versions write where no bucket has a sample, whatever is above them.
+            "over:" if imported.instrument == "osnoise" && last.is_none() && row.trim() == "0" => {
+                return Err(without_samples(at, imported.instrument));
+            }
             "over:" => below.over = Some(counts(at, row, columns.len())?),
             "count:" => below.count = Some(counts(at, row, columns.len())?),
             "min:" => below.min = Some(figures(at, row, columns.len())?),
-            "avg:" => below.avg = Some(figures(at, row, columns.len())?),
+            "avg:" => below.avg = Some(figures(at, &without_decimals(row), columns.len())?),
             "max:" => below.max = Some(figures(at, row, columns.len())?),
             _ => {
                 let index = number(at, "the value of the row", name)?;
@@ -251,24 +270,62 @@ fn check_extremes(
     }
 }
 
-fn heading(at: u64, cells: &str) -> Result<Vec<(u32, Option<&'static str>)>, ImportError> {
+/// Cuts the two decimals with which newer versions of osnoise state means. They are less than a bucket.
+fn without_decimals(cells: &str) -> String {
+    let cut = |cell: &str| match cell.split_once('.') {
+        Some((whole, part)) if part.len() == 2 && cpu(part).is_some() => format!("{whole} "),
+        _ => format!("{cell} "),
+    };
+    cells.split_ascii_whitespace().map(cut).collect()
+}
+
+fn without_samples(at: u64, instrument: &str) -> ImportError {
+    let err = ImportError::at_line(at, "it has no samples in its buckets");
+    match instrument {
+        "osnoise" => {
+            err.hinted("measure longer, with a lower threshold (-T) or with more buckets (-E)")
+        }
+        _ => err,
+    }
+}
+
+/// The kind of latency that a column is of.
+pub(super) fn context(name: &str) -> Option<&'static str> {
+    match name {
+        "IRQ" => Some("irq"),
+        "Thr" => Some("thread"),
+        "Usr" => Some("user"),
+        _ => None,
+    }
+}
+
+fn heading(at: u64, cells: &str) -> Result<Vec<Column>, ImportError> {
     let column = |name: &str| {
         let (kind, number) = name.split_once('-')?;
-        let context = match kind {
-            "IRQ" => Some("irq"),
-            "Thr" => Some("thread"),
-            "Usr" => Some("user"),
-            "CPU" => None,
-            _ => return None,
-        };
-        Some((cpu(number)?, context))
+        match (kind, context(kind)) {
+            ("CPU", _) => Some((cpu(number)?, None)),
+            (_, Some(context)) => Some((cpu(number)?, Some(context))),
+            _ => None,
+        }
     };
-    let columns: Option<Vec<_>> = cells.split_ascii_whitespace().map(column).collect();
-    columns
-        .filter(|columns| !columns.is_empty() && columns.len() <= MOST_THREADS)
+    let names = || cells.split_ascii_whitespace();
+    let columns: Option<Vec<_>> = names().map(column).collect();
+    let columns = columns
+        .filter(|columns| columns.len() <= MOST_THREADS)
         .ok_or_else(|| {
             ImportError::at_line(at, "a column is not IRQ, Thr, Usr or CPU and a number")
-        })
+        })?;
+    let mut seen = BTreeSet::new();
+    match names()
+        .zip(&columns)
+        .find(|(_, column)| !seen.insert(*column))
+    {
+        Some((name, _)) => {
+            let reason = format!("the column {name} comes twice");
+            Err(ImportError::at_line(at, reason))
+        }
+        None => Ok(columns),
+    }
 }
 
 fn counts(at: u64, cells: &str, columns: usize) -> Result<Vec<u64>, ImportError> {
@@ -277,7 +334,11 @@ fn counts(at: u64, cells: &str, columns: usize) -> Result<Vec<u64>, ImportError>
 }
 
 /// Reads figures, where `-` is none.
-fn figures(at: u64, cells: &str, columns: usize) -> Result<Vec<Option<u64>>, ImportError> {
+pub(super) fn figures(
+    at: u64,
+    cells: &str,
+    columns: usize,
+) -> Result<Vec<Option<u64>>, ImportError> {
     let value = |cell: &str| match cell {
         "-" => Ok(None),
         cell => number(at, "a figure", cell).map(Some),
