@@ -5,8 +5,8 @@
 //!
 //! Only the histograms and the extremes are taken: rteval's median is not one, and what else it
 //! computes follows from the buckets. It leaves out what its histogram had no room for and does not
-//! say how many samples that were; newer versions then leave out all figures. Ours do say: `samples`
-//! counts those above the buckets, too. Of timerlat it puts the latencies of interrupt, thread and user
+//! say how many samples that were; newer versions then leave out all figures. Ours, whose `version` names this program, do
+//! say: `samples` counts those above the buckets, and `mean` is of them, too. Of timerlat it puts the latencies of interrupt, thread and user
 //! space into one histogram.
 //!
 //! Older versions have the measurement in a `Profile`, newer ones directly below `Measurements`. A file
@@ -15,6 +15,7 @@
 use std::io::{self, BufRead, Read};
 
 use punctual_model::{Ended, Nanos};
+use punctual_stats::float;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -75,6 +76,7 @@ struct Core {
     samples: Option<u64>,
     minimum: Option<u64>,
     maximum: Option<u64>,
+    mean_ns: Option<f64>,
     announced: Option<u64>,
     entries: Vec<(u64, u64)>,
 }
@@ -203,7 +205,12 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         let text = "the latencies of interrupt, thread and user space are in one histogram";
         imported.state(text);
     }
-    if !close(&mut imported.series) {
+    let ours = is_ours(&imported);
+    if ours && imported.series.iter().any(|s| s.mean_ns.is_some()) {
+        // Each value is cut, and their mean has three decimals.
+        imported.mean_error_ns = Some(float(US) * 1.0005);
+    }
+    if !close(&mut imported.series, ours) {
         imported.state(
             "figures cover only the samples in the buckets: rteval does not say how many were above",
         );
@@ -211,14 +218,20 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
+/// Whether `runs export` wrote it.
+fn is_ours(imported: &Imported) -> bool {
+    let version = imported.version.as_deref();
+    version.is_some_and(|version| version.starts_with("punctual "))
+}
+
 /// Takes what a core counts more than its buckets hold for samples above them. Returns whether any
-/// does: then the counts of all are those of every sample.
-fn close(series: &mut [SourceSeries]) -> bool {
+/// does, or the file is ours: then the counts of all are those of every sample.
+fn close(series: &mut [SourceSeries], ours: bool) -> bool {
     let counts_more = |s: &SourceSeries| {
         let held = s.buckets.as_ref().and_then(Buckets::counted);
         held.is_some_and(|held| s.count > held)
     };
-    let every = series.iter().any(counts_more);
+    let every = ours || series.iter().any(counts_more);
     for s in series {
         let count = s.count;
         s.buckets = s.buckets.take().filter(|b| every || !b.entries.is_empty());
@@ -250,6 +263,16 @@ fn whole(text: &str, what: &str, at: Place) -> Result<u64, ImportError> {
     value.ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
         ImportError::content(at, format!("{what}: `{shown}` is not a whole number"))
+    })
+}
+
+/// Reads a mean in µs.
+fn mean(text: &str, at: Place) -> Result<f64, ImportError> {
+    let us = text.parse::<f64>().ok();
+    let ns = us.map(|us| us * float(US));
+    ns.filter(|ns| (0.0..1e18).contains(ns)).ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        ImportError::content(at, format!("mean: `{shown}` is no latency"))
     })
 }
 
@@ -321,7 +344,7 @@ impl State {
                     }
                 }
             }
-            "samples" | "minimum" | "maximum" => {
+            "samples" | "minimum" | "maximum" | "mean" => {
                 let unit = attribute(tag, "unit", at)?;
                 if unit.is_some_and(|unit| unit != "us") {
                     return Err(ImportError::content(
@@ -362,6 +385,9 @@ impl State {
             ("samples", Some(core)) => core.samples = Some(whole(&text, "samples", at)?),
             ("minimum", Some(core)) => core.minimum = Some(whole(&text, "minimum", at)?),
             ("maximum", Some(core)) => core.maximum = Some(whole(&text, "maximum", at)?),
+            ("mean", Some(core)) if is_ours(&self.imported) => {
+                core.mean_ns = Some(mean(&text, at)?);
+            }
             ("date", None) if info => self.date = text,
             ("time", None) if info => {
                 self.imported.local_start = Some(cut(format!("{} {text}", self.date)));
@@ -450,6 +476,7 @@ impl State {
                 .map(ns)
                 .transpose()?
                 .map(|max| max + US - 1),
+            mean_ns: core.mean_ns.filter(|_| some),
             buckets: Some(buckets),
             ..SourceSeries::default()
         });

@@ -250,6 +250,49 @@ fn a_mean_that_nobody_knows_is_left_out() {
 }
 
 #[test]
+fn what_we_wrote_is_read_with_its_mean_and_what_is_above() {
+    // No sample is above the buckets, and the file says so.
+    let (mut record, mut counts) = run();
+    for (series, counts) in record.series.iter_mut().zip(&mut counts) {
+        series.count -= std::mem::take(&mut counts.beyond);
+        series.max_ns = counts.buckets.last().map(|(us, _)| us * 1_000 + 999);
+    }
+    let text = written(&record, &counts);
+    let again = read(text.as_bytes()).record(Labels::default()).unwrap();
+    for (series, counts) in again.series.iter().zip(&counts) {
+        assert_eq!(series.clamped, Some(0));
+        let mean = figures(&counts.buckets)[2] * 1_000.0;
+        assert!((series.mean_ns.unwrap() - mean).abs() < 1.0, "{mean}");
+    }
+    let said = &again.origin.as_ref().unwrap().stated;
+    assert!(!said.iter().any(|said| said.contains("does not say")));
+    // With samples above the buckets the mean is the stated one.
+    let (mut record, mut counts) = run();
+    for (series, counts) in record.series.iter_mut().zip(&mut counts) {
+        series.count += 1;
+        series.max_ns = Some(9_000_999);
+        series.mean_ns = Some(250_250.0);
+        counts.beyond += 1;
+    }
+    let text = written(&record, &counts);
+    let again = read(text.as_bytes()).record(Labels::default()).unwrap();
+    for (series, counts) in again.series.iter().zip(&counts) {
+        assert_eq!(
+            (series.clamped, series.mean_ns),
+            (Some(counts.beyond), Some(250_250.0))
+        );
+    }
+    // rteval says neither.
+    let of_rteval = text.replacen("version=\"punctual", "version=\"3.7", 1);
+    assert!(read(of_rteval.as_bytes()).series[0].mean_ns.is_none());
+    for wrong in ["-1.000", "99999999.000", "x"] {
+        let wrong = text.replace("250.250", wrong);
+        let format = detect(wrong.as_bytes()).unwrap();
+        assert!(import(wrong.as_bytes(), format, None, &mut NoSamples).is_err());
+    }
+}
+
+#[test]
 fn no_text_of_a_record_ends_the_xml_or_commands_a_terminal() {
     let (mut record, counts) = run();
     let evil = "a\u{1b}]0;b\u{7}\u{0}\u{9b}31m]]></rteval><!--\u{fffe}\"'&";
