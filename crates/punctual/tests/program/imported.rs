@@ -169,6 +169,11 @@ fn a_run_of_results_has_no_table_of_latencies_and_the_date_of_its_system() {
     let file = path.display().to_string();
     home.run(["runs", "import", "--date-from", "content", &file])
         .fine();
+    let broken = home.dir().join("broken.xml").display().to_string();
+    fs::write(&broken, "<PhoronixTestSuite>").unwrap();
+    let answer = home.run(["runs", "import", "--date-from", "content", &broken]);
+    answer.error(1, &["broken.xml"]);
+    assert!(!answer.stderr.contains("Dates of"), "{answer:#?}");
     let shown = home.run(["runs", "show", "last"]);
     let shown = &shown.fine().stdout;
     for fact in ["2025-01-30", "6.12.1-rt5", "Xeon E5", "pgbench"] {

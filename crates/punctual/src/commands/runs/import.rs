@@ -208,6 +208,9 @@ fn not_adopted(file: &Path, id: &str) -> CliError {
 /// Where the dates of the runs are from.
 fn say_dates(entries: &[ImportListEntry], dates: &[(DateOrigin, usize)]) {
     let imported = entries.iter().filter(|entry| entry.id.is_some()).count();
+    if imported == 0 {
+        return;
+    }
     let dated: usize = dates.iter().map(|(_, count)| count).sum();
     let mut parts: Vec<String> = dates
         .iter()
