@@ -21,6 +21,7 @@ pub(crate) mod event;
 mod habits;
 mod history;
 mod outside;
+mod own;
 mod probe;
 mod replay;
 mod results;
@@ -158,6 +159,9 @@ pub fn run(
     let keep = (frame.keep(), frame.origin().get());
     let (mut watcher, mut source) = Watcher::begin(frame.sys(), watch, keep, parent)?;
     watcher.habits = Some(Habits::new(frame.sys().clone(), judge));
+    let own = Target::Process(std::process::id());
+    let own = target::threads_of(frame.sys(), &own)?;
+    watcher.replay.owns(own.iter().map(|thread| thread.tid));
     frame.begin_now();
     watcher.origin = frame.origin().get();
     let started = starter.map(Starter::start).transpose()?;

@@ -86,6 +86,8 @@ fn play(culprit: &str, name: &str, cycles: u64) -> (u64, u64, u64) {
     };
     let (helpers, cycle) = stage.set(culprit);
     let policy = match culprit {
+        // Whoever else is ordinary goes before it.
+        "polite" => Policy::Other { nice: 19 },
         "ordinary-hog" | "ordinary-strikes" | "cpu-quota" | "own-quota" => {
             Policy::Other { nice: 0 }
         }
@@ -223,7 +225,7 @@ impl Stage {
             strikes.fetch_add(1, Ordering::Relaxed);
         };
         match culprit {
-            "none" => (Vec::new(), nothing),
+            "none" | "polite" => (Vec::new(), nothing),
             "higher-priority" | "skipped-sleep" => (
                 vec![self.striker("hog", fifo(90), || spin(STRIKE))],
                 nothing,

@@ -12,7 +12,7 @@ use super::Matters;
 use super::cycle::Cause;
 use super::stacks::Site;
 use super::tally::{Long, Tally};
-use super::who::Names;
+use super::who::{Name, Names};
 use super::words;
 use punctual_model::Ordered as _;
 
@@ -152,6 +152,23 @@ pub(super) fn culprits(
         culprit
     });
     found.collect()
+}
+
+/// Returns how many of the late cycles `longs` would have been in time without all that threads of this name did.
+pub(super) fn in_time_without(longs: &[&Long], limit: u64, name: Name) -> u64 {
+    let of = |parts: &[(Cause, u64)]| -> u64 {
+        let own = parts.iter().filter(|(cause, _)| words::is_by(*cause, name));
+        own.map(|(_, ns)| ns).sum()
+    };
+    // One cause alone, whichever it is.
+    let as_one = longs.iter().map(|long| Long {
+        parts: vec![(Cause::Unknown, of(&long.parts))],
+        delayed: vec![(Cause::Unknown, of(&long.delayed))],
+        ..(*long).clone()
+    });
+    let as_one: Vec<Long> = as_one.collect();
+    let shares = shares(as_one.iter().collect(), limit, |_| 0.0);
+    shares.values().map(|share| share.saved).sum()
 }
 
 /// Returns what each cause has of the late cycles `longs`, where cycles in time spend `usual` on it.

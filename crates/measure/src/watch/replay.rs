@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punctual_model::CpuId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::cpu::{Cpu, Nest};
 use self::renewals::Renewals;
@@ -33,6 +33,9 @@ pub(super) type Symbols = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
 /// Real-time threads that wait for one CPU and are remembered, at most.
 const WAITING: usize = 64;
+
+/// What our own threads are called as owners of a CPU: longer than the name that a program can give to a thread.
+const OWN: &str = "Punctual's own thread";
 
 /// Interrupts within interrupts, at most: a trace that lost records could nest them without end.
 const NESTED: usize = 16;
@@ -60,6 +63,9 @@ pub(super) struct Replay {
     pub(super) inferred: u64,
     /// The time up to which everything is known.
     pub(super) now: u64,
+    /// Threads of our own process that are not watched, and what they are called where they have a CPU.
+    own: FxHashSet<Tid>,
+    pub(super) own_name: Name,
     /// A thread whose children are watched, and not itself.
     parent: Option<Tid>,
     /// Threads that are watched at most.
@@ -87,9 +93,12 @@ impl std::fmt::Debug for Replay {
 impl Replay {
     /// Makes one that has seen no event yet, for a machine with `cpus` CPUs.
     pub(super) fn new(cpus: usize, calls: bool, limit: usize, symbols: Option<Symbols>) -> Self {
+        let mut names = Names::default();
         Self {
             cpus: BTreeMap::new(),
-            names: Names::default(),
+            own: FxHashSet::default(),
+            own_name: names.keep(OWN.as_bytes()),
+            names,
             threads: BTreeMap::new(),
             seen: FxHashMap::default(),
             timers: FxHashMap::default(),
@@ -114,6 +123,19 @@ impl Replay {
     /// Watches what the thread `parent` starts.
     pub(super) fn watch_children_of(&mut self, parent: Tid) {
         self.parent = Some(parent);
+    }
+
+    /// These are the threads of our own process, and those that they start are too; but for those that are watched.
+    pub(super) fn owns(&mut self, tids: impl IntoIterator<Item = Tid>) {
+        let unwatched = tids
+            .into_iter()
+            .filter(|tid| !self.threads.contains_key(tid));
+        self.own.extend(unwatched);
+    }
+
+    /// Whether it is known which threads are our own.
+    pub(super) fn knows_own(&self) -> bool {
+        !self.own.is_empty()
     }
 
     /// Watches a thread of `process`.
@@ -223,6 +245,7 @@ impl Replay {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.ended = true;
                 }
+                self.own.remove(&tid);
                 self.seen.remove(&tid);
                 self.works.remove(&tid);
                 self.cpus
@@ -369,11 +392,11 @@ impl Replay {
             .get(&tid)
             .copied()
             .unwrap_or((Names::UNKNOWN, 120));
-        Who::Task {
-            tid,
-            name: self.works.get(&tid).copied().unwrap_or(name),
-            prio,
-        }
+        let name = match self.own.contains(&tid) {
+            true => self.own_name,
+            false => self.works.get(&tid).copied().unwrap_or(name),
+        };
+        Who::Task { tid, name, prio }
     }
 
     /// Notes that `pid` has the CPU, where that is not what was known: a switch was not recorded.
@@ -458,6 +481,9 @@ impl Replay {
             .copied()
             .unwrap_or((Names::UNKNOWN, 120));
         remember(&mut self.seen, child, (name, prio));
+        if same_process && self.own.contains(&parent) {
+            self.own.insert(child);
+        }
         let process = self.threads.get(&parent).map(|thread| thread.process);
         if self.parent == Some(parent) || process.is_some() {
             let process = process.filter(|_| same_process).unwrap_or(child);

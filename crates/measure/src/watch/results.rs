@@ -346,7 +346,8 @@ impl Watcher {
                 self.accounted(cycles, unclear),
             ),
         ];
-        always.into_iter().chain(period).collect()
+        let own = self.own_share(watched);
+        always.into_iter().chain(period).chain(own).collect()
     }
 }
 

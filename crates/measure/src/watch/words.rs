@@ -4,7 +4,7 @@
 //! What the owners of a delay are called.
 
 use super::cycle::Cause;
-use super::who::{Names, SOFTIRQS, Tid, Who};
+use super::who::{Name, Names, SOFTIRQS, Tid, Who};
 use punctual_sys::calls;
 
 /// A cause as it is said.
@@ -45,17 +45,27 @@ pub(super) fn who(who: Who, names: &Names) -> String {
     }
 }
 
-/// Returns the thread that a cause names.
-pub(super) const fn tid(cause: Cause) -> Option<Tid> {
+/// Returns who did what a cause says.
+const fn doer(cause: Cause) -> Option<Who> {
     match cause {
         Cause::Taken(who)
         | Cause::Unpreemptible(who)
         | Cause::Masked(who)
         | Cause::Holder(who)
         | Cause::Stopped(who)
-        | Cause::KeptHolder { who, .. } => who.tid(),
+        | Cause::KeptHolder { who, .. } => Some(who),
         _ => None,
     }
+}
+
+/// Returns the thread that a cause names.
+pub(super) fn tid(cause: Cause) -> Option<Tid> {
+    doer(cause).and_then(Who::tid)
+}
+
+/// Whether a cause names a thread of this name.
+pub(super) fn is_by(cause: Cause, own: Name) -> bool {
+    matches!(doer(cause), Some(Who::Task { name, .. }) if name == own)
 }
 
 /// Returns the cause without the number of its thread: threads of one name are one culprit.

@@ -171,6 +171,36 @@ fn in_virtual_time_cyclictest_says_the_same_of_each_wake_up() {
 }
 
 #[test]
+fn late_cycles_that_are_due_to_the_watcher_are_said_to_be() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    let home = Home::aside();
+    let target = format!("guest:{},virtual-time", images.dynamic.display());
+    // This thread shares the only CPU with who reads its trace, and comes after that one.
+    let watch = [
+        "watch",
+        "--quiet",
+        "--json",
+        "--deadline=1ms",
+        "--target",
+        &target,
+        "--",
+    ];
+    let mut command = home.command(watch);
+    command.arg(late_loop()).args(["polite", "200"]);
+    let answer = crate::common::finish(command);
+    let record = answer.record();
+    let checks = record["checks"].as_array().unwrap();
+    let check = checks.iter().find(|of| of["id"] == "watcher").unwrap();
+    assert_eq!(check["status"], "fail", "{check:#}");
+    let threads = record["watched"]["threads"].as_array().unwrap();
+    let thread = threads.iter().find(|thread| thread["name"] == "loop");
+    let first = &thread.unwrap()["culprits"][0];
+    assert_eq!(first["name"], "Punctual's own thread", "{first:#}");
+}
+
+#[test]
 fn a_kernel_that_is_locked_down_is_said_to_be_so() {
     let Some(images) = guests::images() else {
         return;
