@@ -17,7 +17,9 @@ mod perfetto;
 mod tap;
 
 pub use self::cases::{Case, Outcome, cases};
-pub use self::csv::{csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary};
+pub use self::csv::{
+    Counted, csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary,
+};
 pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};
 pub use self::junit::{junit, junit_of_latency_test};
@@ -38,6 +40,8 @@ pub struct Columns {
     pub cpu: bool,
     /// The time of the wake-up.
     pub time: bool,
+    /// Whether times are instruction counts of a guest in virtual time: a column more, or metadata, says so.
+    pub counted: bool,
 }
 
 impl Columns {
@@ -45,15 +49,20 @@ impl Columns {
     pub const ALL: Self = Self {
         cpu: true,
         time: true,
+        counted: false,
     };
 
     /// Returns what is known of the samples of a run.
     pub fn of(run: &RunRecord) -> Self {
         match &run.origin {
-            None => Self::ALL,
+            None => Self {
+                counted: run.is_virtual(),
+                ..Self::ALL
+            },
             Some(origin) => Self {
                 cpu: false,
                 time: origin.sample_times == Some(SampleTimes::Clock),
+                counted: run.is_virtual(),
             },
         }
     }

@@ -7,7 +7,7 @@
 mod common;
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::Command;
 
 use common::{misses, run, sample, samples};
@@ -15,8 +15,8 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use punctual_model::{Better, Check, Figure, Interval, RunListFigures, RunRecord, ThreadSample};
 use punctual_report::export::{
-    Columns, ExportError, csv_contexts, csv_distributions, csv_figures, csv_histogram, csv_samples,
-    csv_summary, json_run, json_samples, parquet_samples,
+    Columns, Counted, ExportError, csv_contexts, csv_distributions, csv_figures, csv_histogram,
+    csv_samples, csv_summary, json_run, json_samples, parquet_samples,
 };
 use punctual_stats::{LatencyHistogram, ThreadHistogram};
 
@@ -46,6 +46,43 @@ fn samples_as_json_are_one_array() {
         let written: Vec<_> = samples(n).map(Result::unwrap).collect();
         assert_eq!(read, written);
     }
+}
+
+#[test]
+fn counts_of_instructions_are_marked_in_every_row_and_file() {
+    let counted = Columns {
+        counted: true,
+        ..Columns::ALL
+    };
+    let mut out = Vec::new();
+    let mut rows = Counted::new(&mut out);
+    csv_samples(samples(2), counted, &mut rows).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "thread,cpu,t_ns,latency_ns,time\n0,0,0,1000,virtual\n1,1,500000,1001,virtual\n"
+    );
+    // Rows come in whatever pieces.
+    let mut pieces = Vec::new();
+    let mut rows = Counted::new(&mut pieces);
+    for piece in ["a,", "b\n1", ",2\n3,4", "\n"] {
+        rows.write_all(piece.as_bytes()).unwrap();
+    }
+    assert_eq!(pieces, b"a,b,time\n1,2,virtual\n3,4,virtual\n");
+
+    let mut out = Vec::new();
+    json_samples(samples(1), counted, &mut out).unwrap();
+    let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(read[0]["time"], "virtual");
+    let metadata = |columns| {
+        let mut out = Vec::new();
+        parquet_samples(samples(1), columns, &mut out).unwrap();
+        let file = SerializedFileReader::new(bytes(out)).unwrap();
+        let metadata = file.metadata().file_metadata().key_value_metadata();
+        metadata.map(|all| (all[0].key.clone(), all[0].value.clone()))
+    };
+    let mark = ("time".to_owned(), Some("virtual".to_owned()));
+    assert_eq!(metadata(counted), Some(mark));
+    assert_eq!(metadata(Columns::ALL), None);
 }
 
 #[test]

@@ -344,6 +344,16 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
     assert!(String::from_utf8_lossy(&fs::read(console).unwrap()).contains("Restarting system"));
     let list = home.run(["runs", "list"]);
     assert!(list.fine().stdout.contains("(virtual)"), "{list:?}");
+    let export = |args: &[&str]| home.run([&["runs", "export", "here"], args].concat());
+    for args in [&["--format=csv"][..], &["--format=csv", "--data=histogram"]] {
+        let marked = export(args).fine().stdout.clone();
+        let (heading, rows) = marked.split_once('\n').unwrap();
+        assert!(heading.ends_with(",time"), "{marked}");
+        assert!(rows.lines().all(|row| row.ends_with(",virtual")));
+    }
+    let log = export(&["--format=hdr"]).fine().stdout.clone();
+    let mark = "#[Histogram log format version 1.3]\n#[Time: virtual (instruction counts, not latencies)]\n#[Start";
+    assert!(log.starts_with(mark), "{log}");
     let export = ["runs", "export", "here", "--format=cyclictest-hist"];
     home.run(export).error(2, &["instruction counts"]);
     home.quick(&["--name=there"]);
@@ -374,7 +384,7 @@ fn guest_threads_that_end_do_not_delay_those_of_a_lower_priority() {
     let samples = ["runs", "export", "five", "--format=csv", "--data=samples"];
     let samples = home.run(samples).fine().stdout.clone();
     let of_last = samples.lines().filter(|line| line.starts_with("4,"));
-    let latencies = of_last.map(|line| line.rsplit(',').next().unwrap().parse().unwrap());
+    let latencies = of_last.map(|line| line.split(',').nth(3).unwrap().parse().unwrap());
     let mut latencies: Vec<u64> = latencies.collect();
     let end = latencies.pop().unwrap();
     latencies.sort_unstable();

@@ -16,6 +16,46 @@ use super::{Columns, ExportError};
 use crate::number::clean;
 use crate::order::in_order;
 
+/// Adds to every row a last column `time`, which says `virtual`: the times are instruction counts. Cells have no line breaks.
+#[derive(Debug)]
+pub struct Counted<W> {
+    out: W,
+    is_below_heading: bool,
+}
+
+impl<W: Write> Counted<W> {
+    /// Writes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self {
+            out,
+            is_below_heading: false,
+        }
+    }
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, rows: &[u8]) -> io::Result<usize> {
+        for piece in rows.split_inclusive(|byte| *byte == b'\n') {
+            match piece.strip_suffix(b"\n") {
+                None => self.out.write_all(piece)?,
+                Some(row) => {
+                    self.out.write_all(row)?;
+                    self.out.write_all(match self.is_below_heading {
+                        true => b",virtual\n",
+                        false => b",time\n",
+                    })?;
+                    self.is_below_heading = true;
+                }
+            }
+        }
+        Ok(rows.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Writes one row a sample, under `thread,cpu,t_ns,latency_ns`, and returns their number.
 ///
 /// # Errors

@@ -39,9 +39,13 @@ pub fn json_samples<E: StdError>(
             or_null(columns.cpu, cpu.into()),
             or_null(columns.time, t_ns),
         );
+        let mark = match columns.counted {
+            true => ",\"time\":\"virtual\"",
+            false => "",
+        };
         write!(
             out,
-            "{comma}\n{{\"thread\":{thread},\"cpu\":{cpu},\"t_ns\":{t_ns},\"latency_ns\":{latency_ns}}}"
+            "{comma}\n{{\"thread\":{thread},\"cpu\":{cpu},\"t_ns\":{t_ns},\"latency_ns\":{latency_ns}{mark}}}"
         )?;
         count += 1;
     }

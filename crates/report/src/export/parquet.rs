@@ -12,6 +12,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
@@ -23,7 +24,7 @@ use super::{Columns as KnownColumns, ExportError};
 const ROW_GROUP: usize = 1 << 18;
 
 /// Writes the columns `thread`, `cpu` (u32), `t_ns` and `latency_ns` (u64), and returns the number
-/// of samples.
+/// of samples. Of instruction counts the metadata of the file say `time`: `virtual`.
 ///
 /// # Errors
 /// [`ExportError::Samples`] if the samples end in an error, [`ExportError::Parquet`].
@@ -35,6 +36,11 @@ pub fn parquet_samples<E: StdError>(
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(
+            known
+                .counted
+                .then(|| vec![KeyValue::new("time".to_owned(), "virtual".to_owned())]),
+        )
         .build();
     let mut file = SerializedFileWriter::new(out, schema(known)?, Arc::new(properties))?;
     let mut columns = Columns::default();

@@ -25,13 +25,16 @@ pub fn perfetto(run: &RunRecord, watched: &Watched, out: &mut dyn Write) -> io::
     }
     trace.cpus(watched);
     let events: Vec<String> = trace.events.iter().map(Value::to_string).collect();
-    let about = json!({
+    let mut about = json!({
         "run": run.id,
         "name": run.name,
         "valid": run.is_valid(),
         "kernel": run.host.kernel_release,
         "program": "punctual",
     });
+    if run.is_virtual() {
+        about["time"] = json!("virtual");
+    }
     // A line an event: such a file is also read by people.
     writeln!(
         out,

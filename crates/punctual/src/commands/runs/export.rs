@@ -6,7 +6,7 @@
 mod distributions;
 mod peers;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use punctual_model::{Nanos, json};
@@ -66,7 +66,13 @@ pub(super) fn run(
     if (asked, data, format) == (None, ExportData::Summary, ExportFormat::Csv) {
         remark("No samples are stored; this is the summary of each thread.");
     }
-    let written = write(run, format, data, bin, &mut target.out);
+    let written = match (format, run.record().is_virtual()) {
+        (ExportFormat::Csv, true) => {
+            let mut rows = export::Counted::new(BufWriter::new(&mut target.out));
+            write(run, format, data, bin, &mut rows)
+        }
+        _ => write(run, format, data, bin, &mut target.out),
+    };
     match written {
         Ok(()) => target.finish().map(|()| Exit::Fine),
         Err(err) if err.is_closed_pipe() && target.is_standard_output() => Ok(Exit::Fine),
@@ -198,6 +204,9 @@ fn name(value: &impl clap::ValueEnum) -> String {
         .map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
+/// A comment in the log of histograms of a run in virtual time.
+const COUNTED_LOG: &[u8] = b"#[Time: virtual (instruction counts, not latencies)]\n";
+
 /// Why nothing, or not all, was exported.
 #[derive(Debug)]
 struct ExportFailure(Box<dyn std::error::Error + Send + Sync>);
@@ -287,7 +296,17 @@ fn write(
         (ExportData::Histogram, format) if format != ExportFormat::Hdr => {
             peers::write(run, format, out)?;
         }
-        (ExportData::Histogram, _) => out.write_all(&histogram_log(run)?).map_err(any)?,
+        (ExportData::Histogram, _) => {
+            let log = histogram_log(run)?;
+            // The first line says the version of the format.
+            let end = log.iter().position(|byte| *byte == b'\n');
+            let (version, rest) = log.split_at(end.map_or(0, |end| end + 1));
+            out.write_all(version).map_err(any)?;
+            if run.record().is_virtual() {
+                out.write_all(COUNTED_LOG).map_err(any)?;
+            }
+            out.write_all(rest).map_err(any)?;
+        }
         (ExportData::Spikes, _) => {
             let missing =
                 "the run has no list of spikes: only imported runs have one, if their file had";
@@ -306,6 +325,9 @@ fn write(
             for event in run.events().map_err(any)? {
                 let event = event.map_err(any)?;
                 let mut line = json::line(&event).map_err(any)?;
+                if columns.counted && line.pop_if(|end| *end == b'}').is_some() {
+                    line.extend_from_slice(b",\"time\":\"virtual\"}");
+                }
                 line.push(b'\n');
                 out.write_all(&line).map_err(any)?;
             }
