@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use punctual_model::{
-    Comparison, ExperimentResults, History, HistoryLine, Machines, MachinesGroup, RunRecord,
+    Comparison, ExperimentResults, History, HistoryLine, Machines, MachinesGroup, Nanos, RunRecord,
 };
 
 use crate::chart::Validity;
@@ -67,6 +67,11 @@ impl Times {
         Self::counted(!fleet.groups.is_empty() && groups.all(|group| group.virtual_time))
     }
 
+    /// Those of runs: counts where all are.
+    pub(crate) fn of_runs<'a>(mut runs: impl Iterator<Item = &'a RunRecord>) -> Self {
+        Self::counted(runs.all(RunRecord::is_virtual))
+    }
+
     /// Returns the unit of times in the tables and on the axes of runs, which may be of both kinds.
     pub(crate) fn micros_of<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> &'static str {
         let (counted, measured): (Vec<_>, Vec<_>) = runs.partition(|run| run.is_virtual());
@@ -82,6 +87,25 @@ impl Times {
         match self {
             Self::Measured => "µs",
             Self::Counted => "virtual µs",
+        }
+    }
+
+    /// Writes a time that was measured, or set, by the clock of the run.
+    pub(crate) fn span(self, time: Nanos) -> String {
+        let text = number::span(time);
+        match self {
+            Self::Measured => text,
+            Self::Counted => text.replacen(' ', " virtual ", 1),
+        }
+    }
+
+    /// Returns the unit of a figure: times and what is counted a second are by the clock of the run.
+    pub(crate) fn of_figure(self, unit: &str) -> Cow<'_, str> {
+        let time = ["s", "ms", "µs", "us", "ns"].contains(&unit);
+        match (self, unit.strip_suffix("/s")) {
+            (Self::Counted, _) if time => Cow::Owned(format!("virtual {unit}")),
+            (Self::Counted, Some(what)) => Cow::Owned(format!("{what}/virtual s")),
+            _ => Cow::Borrowed(unit),
         }
     }
 
@@ -119,6 +143,29 @@ impl Times {
             (false, _) => Validity::Invalid,
             (true, Self::Counted) => Validity::Virtual,
             (true, Self::Measured) => Validity::Valid,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_rates_of_counts_say_so() {
+        let (real, counted) = (Times::Measured, Times::Counted);
+        let time = Nanos::from_micros(1_500);
+        assert_eq!(real.span(time), "1.5 ms");
+        assert_eq!(counted.span(time), "1.5 virtual ms");
+        for (unit, shown) in [
+            ("ns", "virtual ns"),
+            ("1/s", "1/virtual s"),
+            ("MB/s", "MB/virtual s"),
+            ("%", "%"),
+            ("1", "1"),
+        ] {
+            assert_eq!(real.of_figure(unit), unit);
+            assert_eq!(counted.of_figure(unit), shown);
         }
     }
 }

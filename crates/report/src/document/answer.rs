@@ -22,7 +22,7 @@ use super::results::with_labels;
 use super::{inversion, task_runs, watched};
 use crate::chart::Validity;
 use crate::clock_or_count::Times;
-use crate::number::{clean, digits, events_of, percent, share, span};
+use crate::number::{clean, digits, events_of, percent, share};
 
 /// Quantiles of the first screen, the best supported first.
 const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
@@ -98,7 +98,8 @@ fn deadlines(run: &RunRecord, name: &str) -> Option<(String, Vec<KeyFigure>)> {
         n => format!(" in the worst of {n} threads"),
     };
     let all = counted(worst.count, "iteration");
-    let due = format!("missed the deadline of {}{thread}", span(deadline));
+    let times = Times::of_run(run);
+    let due = format!("missed the deadline of {}{thread}", times.span(deadline));
     let sentence = match (missed, worst.interval) {
         (0, Some(interval)) => format!(
             "{name}: none of {all} {due}; with {} confidence at most {} do.",
@@ -113,7 +114,7 @@ fn deadlines(run: &RunRecord, name: &str) -> Option<(String, Vec<KeyFigure>)> {
     let mut figures: Vec<KeyFigure> = [Some(worst), of("misses_per_second")]
         .into_iter()
         .flatten()
-        .filter_map(key)
+        .filter_map(|figure| key(figure, times))
         .collect();
     let (_, latencies) = latencies(run, name);
     figures.extend(
@@ -209,7 +210,10 @@ fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     if chosen.is_empty() {
         chosen.extend(run.figures.iter().filter(|f| f.value.is_some()).take(4));
     }
-    let figures: Vec<KeyFigure> = chosen.iter().filter_map(|f| key(f)).collect();
+    let figures: Vec<KeyFigure> = chosen
+        .iter()
+        .filter_map(|f| key(f, Times::of_run(run)))
+        .collect();
     let nothing = |check: &Check| check.id == "samples" && check.status == CheckStatus::Fail;
     let sentence = match figures.first() {
         _ if run.checks.iter().any(nothing) => format!("{name}: nothing was measured."),
@@ -227,12 +231,12 @@ fn by_value(a: &Figure, b: &Figure) -> Ordering {
     value(a).total_cmp(&value(b))
 }
 
-fn key(figure: &Figure) -> Option<KeyFigure> {
+fn key(figure: &Figure, times: Times) -> Option<KeyFigure> {
     let value = figure.value?;
     let (unit, scale) = match figure.unit.as_str() {
-        "1" if figure.name.contains("share") => ("%", 100.0),
-        "1" => ("", 1.0),
-        unit => (unit, 1.0),
+        "1" if figure.name.contains("share") => ("%".into(), 100.0),
+        "1" => ("".into(), 1.0),
+        unit => (times.of_figure(unit), 1.0),
     };
     let name = with_labels(figure, |_| true);
     let detail = match figure.interval {

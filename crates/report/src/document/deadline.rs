@@ -10,6 +10,7 @@ use super::parts::{Block, Ids, Table};
 use super::runs::Named;
 use super::series::valid;
 use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
+use crate::clock_or_count::Times;
 use crate::number::digits;
 
 fn figures<'a>(run: &'a RunRecord, name: &'a str) -> impl Iterator<Item = &'a Figure> {
@@ -18,10 +19,14 @@ fn figures<'a>(run: &'a RunRecord, name: &'a str) -> impl Iterator<Item = &'a Fi
 
 /// The table of misses, and a chart of it where there are several runs.
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
+    let times = Times::of_runs(runs.iter().map(Named::record));
     let mut table = Table::of(
         "Failures of each real-time thread",
-        "<Run|?<Valid|<Load|??Threads|Thread|Deadline ms|Failures/s|Low|..High|\
-         Failed %|?Iterations",
+        &format!(
+            "<Run|?<Valid|<Load|??Threads|Thread|Deadline {}|{}|Low|..High|Failed %|?Iterations",
+            times.of_figure("ms"),
+            times.of_figure("Failures/s")
+        ),
     );
     let mut names = Vec::new();
     let mut points = Vec::new();
@@ -83,7 +88,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
             "{}; bars are 95 % intervals.",
             counted(iterations, "iteration")
         ),
-        x: Axis::linear("Failures in 1/s"),
+        x: Axis::linear(format!("Failures in {}", times.of_figure("1/s"))),
         y: Axis::names("", names),
         series: vec![chart::Series::new(
             "failures",

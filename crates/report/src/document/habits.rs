@@ -7,12 +7,13 @@ use punctual_model::watch::{Habit, Watched};
 
 use super::named::{counted, micros};
 use super::parts::{Block, Item};
+use crate::clock_or_count::Times;
 
 /// Files and calls that are cited of one finding where all is not asked for.
 const CITED: usize = 3;
 
 /// Says what was found, each with its fix; nothing of a record from before this was looked for.
-pub(super) fn blocks(watched: &Watched, of: &str) -> Vec<Block> {
+pub(super) fn blocks(watched: &Watched, of: &str, times: Times) -> Vec<Block> {
     let Some(judged) = watched.habits_judged else {
         return Vec::new();
     };
@@ -38,7 +39,11 @@ pub(super) fn blocks(watched: &Watched, of: &str) -> Vec<Block> {
         return vec![Block::Text(said.collect::<Vec<_>>().join(" "))];
     }
     let items = watched.habits.iter().map(|habit| {
-        let sentence = format!("{} Fix: {}.", finding(habit, watched), habit.rule.fix);
+        let sentence = format!(
+            "{} Fix: {}.",
+            finding(habit, watched, times),
+            habit.rule.fix
+        );
         Item::from((habit.rule.severity.to_string(), sentence))
     });
     let reasons = watched.habits.iter().map(|habit| {
@@ -61,7 +66,8 @@ pub(super) fn blocks(watched: &Watched, of: &str) -> Vec<Block> {
 }
 
 /// A finding in a sentence: who, what, how often, for how long, and what says so.
-fn finding(habit: &Habit, watched: &Watched) -> String {
+fn finding(habit: &Habit, watched: &Watched, times: Times) -> String {
+    let unit = times.micros();
     let name = |n: &u32| {
         watched
             .threads
@@ -72,7 +78,7 @@ fn finding(habit: &Habit, watched: &Watched) -> String {
     let names: Vec<&str> = habit.threads.iter().filter_map(name).collect();
     let time = match (habit.total_ns, habit.max_ns) {
         (Some(total), Some(max)) if total > 0 => format!(
-            ", {} µs in all, the longest {} µs",
+            ", {} {unit} in all, the longest {} {unit}",
             micros(total as f64),
             micros(max as f64)
         ),

@@ -7,6 +7,7 @@ use punctual_model::RunRecord;
 
 use super::named::{counted, micros};
 use super::parts::{KeyFigure, Tone};
+use crate::clock_or_count::Times;
 
 /// What was seen with a protocol.
 struct Seen<'a> {
@@ -40,6 +41,7 @@ pub(super) fn answer(
         seen.iter().filter(|seen| seen.inverted == 0).collect(),
         seen.iter().filter(|seen| seen.inverted > 0).collect(),
     ];
+    let unit = Times::of_run(run).micros();
     let mut clauses = Vec::new();
     if !kept.is_empty() {
         let words: Vec<String> = kept.iter().map(|seen| seen.words()).collect();
@@ -49,7 +51,7 @@ pub(super) fn answer(
             "{} other work never came before the lock in {}{}",
             words.join(" and "),
             counted(cycles, "cycle"),
-            waits(longest)
+            waits(longest, unit)
         ));
     }
     for seen in &came {
@@ -63,7 +65,7 @@ pub(super) fn answer(
             seen.words(),
             seen.inverted,
             counted(seen.cycles, "cycle"),
-            waits(seen.longest)
+            waits(seen.longest, unit)
         ));
     }
     let (tone, word) = match (
@@ -79,9 +81,9 @@ pub(super) fn answer(
     Some((tone, word.to_owned(), sentence, Vec::new()))
 }
 
-fn waits(longest: Option<u64>) -> String {
+fn waits(longest: Option<u64>, unit: &str) -> String {
     longest.map_or_else(String::new, |ns| {
-        format!(" (waits of up to {} µs)", micros(ns as f64))
+        format!(" (waits of up to {} {unit})", micros(ns as f64))
     })
 }
 

@@ -15,6 +15,7 @@ use super::parts::{Block, Ids, Table};
 use super::runs::Named;
 use super::series::{of_run, valid_of};
 use crate::chart::{self, Axis, Cell, Chart, Drawing, Heat, Mark, Point, Shape};
+use crate::clock_or_count::Times;
 use crate::number::{digits, percent};
 
 /// The charts that figures of an instrument make.
@@ -136,12 +137,13 @@ fn memory(ids: &mut Ids, run: &Named<'_>) -> Vec<Block> {
             continue;
         }
         let observations: u64 = cells.iter().map(|c| c.count).sum();
+        let shown = Times::of_run(record).of_figure(&unit).into_owned();
         let node =
             |names: &[String], what: &str| names.iter().map(|n| format!("{what} {n}")).collect();
         blocks.push(Block::Drawing(
             Box::new(Drawing::Heat(Heat {
                 id: ids.make(&format!("memory-{name}-{}", run.name)),
-                title: figure_heading(&name, &unit),
+                title: figure_heading(&name, &shown),
                 note: format!(
                     "{}, the mean of each pair of nodes, {}.",
                     counted(observations, "observation"),
@@ -151,7 +153,7 @@ fn memory(ids: &mut Ids, run: &Named<'_>) -> Vec<Block> {
                 y_label: "CPU node".to_owned(),
                 columns: node(&columns, "memory"),
                 rows: node(&rows, "CPUs"),
-                unit,
+                unit: shown,
                 cells,
                 validity: run.validity(),
                 name: run.name.to_owned(),
@@ -172,6 +174,7 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     let units: BTreeSet<&str> = all().map(|f| f.unit.as_str()).into_set();
     let count = |unit: &&str| all().filter(|f| f.unit == **unit).count();
     let unit = units.into_iter().max_by_key(count)?;
+    let shown = Times::of_runs(runs.iter().map(Named::record)).of_figure(unit);
     // What all figures have alike says nothing.
     let alike = |label: &&String| {
         let mut of = all()
@@ -225,12 +228,12 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
     let chart = Chart {
         id: ids.make(&format!("{instrument}-figures")),
-        title: format!("Results in {unit}"),
+        title: format!("Results in {shown}"),
         note: format!(
             "{}; bars are the intervals of the record, 95 % where it says nothing else.",
             counted(observations, "observation")
         ),
-        x: Axis::fitting(unit, values.into_iter()),
+        x: Axis::fitting(shown, values.into_iter()),
         y: Axis::names("", names),
         series,
         marks: Vec::<Mark>::new(),
@@ -283,7 +286,9 @@ fn row(run: &Named<'_>, runs: &[Named<'_>], figure: &Figure) -> Vec<String> {
         if figure.unit == "1" {
             String::new()
         } else {
-            figure.unit.clone()
+            Times::of_run(run.record())
+                .of_figure(&figure.unit)
+                .into_owned()
         },
         number(figure.interval.map(|i| i.low)),
         number(figure.interval.map(|i| i.high)),

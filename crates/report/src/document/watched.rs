@@ -19,7 +19,7 @@ use super::places;
 use super::runs::Named;
 use super::series::micros_of;
 use crate::chart::Drawing;
-use crate::number::span;
+use crate::clock_or_count::Times;
 
 /// Threads with tables of their own; of the others there is a line each.
 const THREADS: usize = 4;
@@ -74,20 +74,25 @@ fn ranked(watched: &Watched) -> Vec<&WatchedThread> {
 }
 
 /// What a cycle may take, in words: `its period of 4 ms`.
-fn limit(thread: &WatchedThread) -> String {
+fn limit(thread: &WatchedThread, times: Times) -> String {
     match thread.late.rule.as_str() {
-        "deadline" => format!("the deadline of {}", span(Nanos::new(thread.late.limit_ns))),
+        "deadline" => format!(
+            "the deadline of {}",
+            times.span(Nanos::new(thread.late.limit_ns))
+        ),
         _ => format!(
             "their period of {}",
-            thread.period_ns.map_or_else(String::new, span_of_period)
+            thread
+                .period_ns
+                .map_or_else(String::new, |period| span_of_period(period, times))
         ),
     }
 }
 
 /// A period is measured: of its nanoseconds nobody wants to know.
-fn span_of_period(period: Nanos) -> String {
+fn span_of_period(period: Nanos, times: Times) -> String {
     let us = period.get().saturating_add(500) / 1_000;
-    span(Nanos::from_micros(us))
+    times.span(Nanos::from_micros(us))
 }
 
 /// What was seen of a run's threads, and nothing else of it; nothing where none were watched.
@@ -140,6 +145,8 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
     let watched = named_apart(watched);
     let threads = ranked(&watched);
     let thread = *threads.first()?;
+    let times = Times::of_run(run);
+    let unit = times.micros();
     let name = &thread.name;
     let all = counted(thread.cycles, "cycle");
     let longest = thread.worst.first().map_or(0, |worst| worst.response_ns);
@@ -147,14 +154,14 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
         let mut sentence = match thread.open_ns {
             Some(open) => format!(
                 "{name} did not end its last cycle: the run ended {} after its release. ",
-                span(Nanos::from_millis(open.get() / 1_000_000))
+                times.span(Nanos::from_millis(open.get() / 1_000_000))
             ),
             None => String::new(),
         };
         let late = format!(
             "{} of {all} of {name} took longer than {}",
             thread.late.count,
-            limit(thread)
+            limit(thread, times)
         );
         sentence.push_str(&late);
         let blamed = match thread.culprits.first() {
@@ -173,14 +180,14 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
         (Tone::Bad, "late", sentence)
     } else if has_limit(thread) || thread.period_ns.is_some() {
         let sentence = format!(
-            "All {all} of {name} ended within {}; the longest took {} µs.",
-            limit(thread),
+            "All {all} of {name} ended within {}; the longest took {} {unit}.",
+            limit(thread, times),
             micros(longest as f64)
         );
         (Tone::Good, "in time", sentence)
     } else {
         let sentence = format!(
-            "{name} has no period: {} from being woken to waiting again, the longest {} µs.",
+            "{name} has no period: {} from being woken to waiting again, the longest {} {unit}.",
             counted(thread.cycles, "round"),
             micros(longest as f64)
         );
@@ -203,14 +210,14 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
     let mut figures = vec![KeyFigure {
         name: "late cycles".to_owned(),
         value: format!("{} of {}", thread.late.count, thread.cycles),
-        detail: format!("longer than {}", limit(thread)),
+        detail: format!("longer than {}", limit(thread, times)),
     }];
     if !has_limit(thread) {
         figures.clear();
     }
     figures.push(KeyFigure {
         name: "longest cycle".to_owned(),
-        value: format!("{} µs", micros(longest as f64)),
+        value: format!("{} {unit}", micros(longest as f64)),
         detail: format!("of {all}, no bound"),
     });
     Some((tone, word.to_owned(), sentence, figures))
@@ -233,6 +240,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         }
         let watched = &*named_apart(watched);
         let threads = ranked(watched);
+        let times = Times::of_run(run.record());
         let shown = threads.iter().take(THREADS);
         let worth_a_table = |t: &&&WatchedThread| t.period_ns.is_some() || !t.culprits.is_empty();
         for (place, thread) in shown.filter(worth_a_table).enumerate() {
@@ -242,26 +250,26 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
                 unit,
                 validity: run.validity(),
             };
-            blocks.extend(culprits(thread, &of).map(|table| {
+            blocks.extend(culprits(thread, &of, times).map(|table| {
                 let chart = Box::new(Drawing::Chart(picture.culprits(ids)));
                 Block::Drawing(chart, Some(table))
             }));
             blocks.extend(places::of_culprits(thread, &of).map(Block::Table));
-            blocks.push(Block::Table(phases(thread, &of)));
+            blocks.push(Block::Table(phases(thread, &of, times)));
             let tail = picture.by_response(ids);
             blocks.extend(tail.map(|chart| Block::Drawing(Box::new(Drawing::Chart(chart)), None)));
-            blocks.extend(worst(ids, &picture, place == 0));
+            blocks.extend(worst(ids, &picture, place == 0, times));
         }
-        blocks.extend(habits::blocks(watched, &of));
+        blocks.extend(habits::blocks(watched, &of, times));
         blocks.extend(places::of_habits(watched, &of));
         if threads.len() > 1 {
-            blocks.push(Block::Table(overview(&threads, watched, &of)));
+            blocks.push(Block::Table(overview(&threads, watched, &of, times)));
         }
     }
     blocks
 }
 
-fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
+fn culprits(thread: &WatchedThread, of: &str, times: Times) -> Option<Table> {
     if thread.culprits.is_empty() {
         return None;
     }
@@ -270,7 +278,10 @@ fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
         false => format!("the slowest hundredth of the cycles of {}", thread.name),
     };
     let mut table = Table::of(
-        format!("Who took the time of {what}{of}, times in µs"),
+        format!(
+            "Who took the time of {what}{of}, times in {}",
+            times.micros()
+        ),
         "<Who|In cycles|In time without|?Mean|??Mean of others|Longest",
     );
     for culprit in &thread.culprits {
@@ -305,12 +316,13 @@ fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
     Some(table)
 }
 
-fn phases(thread: &WatchedThread, of: &str) -> Table {
+fn phases(thread: &WatchedThread, of: &str, times: Times) -> Table {
     let mut table = Table::new(
         format!(
-            "Where the time of {} of {} goes{of}, in µs",
+            "Where the time of {} of {} goes{of}, in {}",
             counted(thread.cycles, "cycle"),
-            thread.name
+            thread.name,
+            times.micros()
         ),
         &["<Phase", "Mean", "Mean if late", "Longest"],
     );
@@ -347,15 +359,16 @@ fn phase_words(phase: &str) -> &str {
 }
 
 /// The longest cycles, drawn and as tables; of the first thread the longest is not folded away.
-fn worst(ids: &mut Ids, picture: &pictures::Of<'_>, is_first: bool) -> Vec<Block> {
+fn worst(ids: &mut Ids, picture: &pictures::Of<'_>, is_first: bool, times: Times) -> Vec<Block> {
     let (thread, of) = (picture.thread, picture.run);
     let mut blocks = Vec::new();
     let mut folded = Vec::new();
     for (place, cycle) in thread.worst.iter().take(WORST).enumerate() {
         let chart = Box::new(Drawing::Chart(picture.cycle(ids, cycle)));
-        let block = Block::Drawing(chart, Some(one_cycle(thread, cycle, of)));
+        let block = Block::Drawing(chart, Some(one_cycle(thread, cycle, of, times)));
         let account = cycle.kernel.as_ref();
-        let account = account.map(|account| Block::Table(by_timerlat(thread, cycle, account, of)));
+        let account =
+            account.map(|account| Block::Table(by_timerlat(thread, cycle, account, (of, times))));
         let both = std::iter::once(block).chain(account);
         if is_first && place == 0 {
             blocks.extend(both);
@@ -370,14 +383,16 @@ fn worst(ids: &mut Ids, picture: &pictures::Of<'_>, is_first: bool) -> Vec<Block
     blocks
 }
 
-fn one_cycle(thread: &WatchedThread, cycle: &WorstCycle, of: &str) -> Table {
+fn one_cycle(thread: &WatchedThread, cycle: &WorstCycle, of: &str, times: Times) -> Table {
+    let unit = times.micros();
     let mut table = Table::new(
         format!(
-            "Cycle {} of {}{of}: {} µs from its release at {} s, in µs",
+            "Cycle {} of {}{of}: {} {unit} from its release at {} {}, in {unit}",
             cycle.number,
             thread.name,
             micros(cycle.response_ns as f64),
-            format_args!("{:.3}", cycle.release_ns as f64 / 1e9)
+            format_args!("{:.3}", cycle.release_ns as f64 / 1e9),
+            times.of_figure("s")
         ),
         &["From", "Took", "?CPU", "<Phase", "<Who had the time"],
     );
@@ -398,12 +413,14 @@ fn by_timerlat(
     thread: &WatchedThread,
     cycle: &WorstCycle,
     account: &KernelAccount,
-    of: &str,
+    (of, times): (&str, Times),
 ) -> Table {
     let mut table = Table::new(
         format!(
-            "Cycle {} of {}{of} by the kernel's timerlat tracer, and by the other events, in µs",
-            cycle.number, thread.name
+            "Cycle {} of {}{of} by the kernel's timerlat tracer, and by the other events, in {}",
+            cycle.number,
+            thread.name,
+            times.micros()
         ),
         &["<Time", "Timerlat", "Events", "Difference", "?<Of whom"],
     );
@@ -487,9 +504,9 @@ fn join_alike(pieces: &mut Vec<CyclePiece>) {
     *pieces = joined;
 }
 
-fn overview(threads: &[&WatchedThread], watched: &Watched, of: &str) -> Table {
+fn overview(threads: &[&WatchedThread], watched: &Watched, of: &str, times: Times) -> Table {
     let mut table = Table::of(
-        format!("Threads{of}, times in µs"),
+        format!("Threads{of}, times in {}", times.micros()),
         "<Thread|?TID|<Policy|?Period|Cycles|Late|Longest|??Page faults",
     );
     for thread in threads {

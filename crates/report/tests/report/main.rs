@@ -392,10 +392,9 @@ fn a_matrix_has_a_cell_for_each_pair_of_nodes() {
     );
 }
 
-#[test]
-fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_all() {
-    let mut item = item(1, 1);
-    item.record.guest = Some(Guest {
+/// A guest whose times are instruction counts.
+fn counting() -> Guest {
+    Guest {
         kernel: "vmlinuz".to_owned(),
         time: GuestTime::Virtual,
         instruction_ns: Some(Nanos::new(8)),
@@ -406,7 +405,13 @@ fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_al
         seed: 1,
         agent: None,
         unpacked: false,
-    });
+    }
+}
+
+#[test]
+fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_all() {
+    let mut item = item(1, 1);
+    item.record.guest = Some(counting());
     let document = document(vec![item]);
     let answer = &document.answers[0];
     assert_eq!(answer.word, "virtual time");

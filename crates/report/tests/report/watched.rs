@@ -11,7 +11,7 @@ use punctual_report::chart::{Chart, Drawing, Shape, svg};
 use punctual_report::document::RunItem;
 use punctual_report::{export, html, markdown, text};
 
-use super::{HOSTILE, data, document, invalid, item};
+use super::{HOSTILE, counting, data, document, invalid, item};
 
 const PHASES: [&str; 3] = ["timer", "running", "preempted"];
 
@@ -179,6 +179,22 @@ fn the_verdict_is_said_also_where_a_culprit_is_late_itself() {
     threads(&mut item)[0].culprits[0].what = "rustc with a late interrupt".to_owned();
     let said = said(item);
     assert!(said.contains("late: 3 of 1000 cycles of loop"), "{said}");
+}
+
+#[test]
+fn instruction_counts_have_their_unit_in_answer_and_tables() {
+    let mut item = watched(1);
+    threads(&mut item)[0].name = "loop".to_owned();
+    item.record.guest = Some(counting());
+    let page = markdown::page(&document(vec![item.clone()]));
+    let said = said(item);
+    assert!(said.contains("their period of 50 virtual µs."), "{said}");
+    for text in [said, page] {
+        for heading in ["times in virtual µs", "goes, in virtual µs"] {
+            assert!(text.contains(heading), "{heading}: {text}");
+        }
+        assert!(!text.contains("in µs"), "{text}");
+    }
 }
 
 #[test]
