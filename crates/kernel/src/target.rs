@@ -139,12 +139,20 @@ impl GuestTarget {
         Ok(())
     }
 
-    /// Refuses arguments that `image`, its kernel, does not take.
+    /// Refuses what `image`, its kernel, does not boot with.
     ///
     /// # Errors
     ///
-    /// Fails where there are more of them, with both lengths.
+    /// Fails where it takes fewer arguments or more memory, with both sizes.
     pub fn fits(&self, image: &Image) -> Result<(), ParseTargetError> {
+        if let Some(least) = image.least_memory.filter(|least| *least > self.memory) {
+            return Err(ParseTargetError(format!(
+                "memory: {} is too little for this kernel: {} takes {}M to start, and more to run",
+                self.memory,
+                self.kernel.display(),
+                least.get().div_ceil(1 << 20)
+            )));
+        }
         let machine = self.machine.unwrap_or(Machine::Kvm);
         let design = self.design(image.architecture, machine);
         let length = design.command_line().len();
@@ -272,6 +280,22 @@ mod tests {
         let err = target.fits(&taking(Some(2_047))).unwrap_err().to_string();
         assert!(err.contains("2048 bytes, and K takes 2047"), "{err}");
         target.fits(&taking(None)).unwrap();
+    }
+
+    #[test]
+    fn memory_in_which_the_kernel_does_not_start_is_refused() {
+        let image = Image {
+            least_memory: Some(Bytes::new((80 << 20) - 1)),
+            ..Image::default()
+        };
+        let mut target = GuestTarget::of("K");
+        target.fits(&image).unwrap();
+        target.memory = Bytes::new(64 << 20);
+        let err = target.fits(&image).unwrap_err().to_string();
+        assert!(
+            err.contains("64M is too little for this kernel: K takes 80M"),
+            "{err}"
+        );
     }
 
     #[test]

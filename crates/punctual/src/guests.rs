@@ -17,6 +17,7 @@ use punctual_kernel::boot::{
     Architecture, Boot, BootError, Booted, Compression, Design, Image, Initramfs, Machine, tail,
 };
 use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
+use punctual_measure::loads::LoadSpec;
 use punctual_model::{GuestAgent, Nanos, json};
 
 pub(crate) use self::agent::Agent;
@@ -35,6 +36,8 @@ pub(crate) struct Host {
     agent: GuestAgent,
     /// The initial RAM file system but for the job.
     packed: Vec<u8>,
+    /// Whether guests are a `--target`, which has the options of commands that boot kernels in itself.
+    is_target: bool,
 }
 
 /// What a guest left.
@@ -42,6 +45,21 @@ pub(crate) struct Host {
 pub(crate) struct Visit {
     pub(crate) booted: Booted,
     pub(crate) answer: Answer,
+}
+
+/// Says that a guest does not have a program of this machine.
+pub(crate) fn without_programs(what: &str) -> CliError {
+    CliError::usage(format!(
+        "{what}: needs what is installed on this machine, and a guest has only Punctual itself"
+    ))
+}
+
+/// Refuses loads that are programs of this machine.
+pub(crate) fn check_loads(loads: &[LoadSpec]) -> Result<(), CliError> {
+    match loads.iter().find(|load| load.is_foreign_program()) {
+        Some(load) => Err(without_programs(&format!("--load {load}"))),
+        None => Ok(()),
+    }
 }
 
 /// Returns QEMU's program for `architecture`.
@@ -80,9 +98,18 @@ impl Host {
             architecture,
             qemu: qemu(architecture),
             agent: agent.described(),
+            is_target: false,
             packed: packed
                 .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?,
         })
+    }
+
+    /// The same where the guest is a `--target`.
+    pub(crate) fn for_target(self) -> Self {
+        Self {
+            is_target: true,
+            ..self
+        }
     }
 
     /// Has guests find `files` too.
@@ -180,7 +207,8 @@ impl Host {
         booted: Result<Booted, BootError>,
     ) -> Result<Visit, CliError> {
         let kernel = &target.kernel;
-        let booted = booted.map_err(|err| failed(self.architecture, kernel, err))?;
+        let booted =
+            booted.map_err(|err| failed(self.architecture, kernel, self.is_target, err))?;
         let answer = Answer::read(&booted.results, job.runs.len()).map_err(|err| {
             CliError::failed_to(format!("get an answer from the guest {}", kernel.display()))
                 .because(err)
@@ -191,15 +219,20 @@ impl Host {
 }
 
 /// Says why a guest did not come to its end.
-fn failed(architecture: Architecture, kernel: &Path, err: BootError) -> CliError {
+fn failed(architecture: Architecture, kernel: &Path, is_target: bool, err: BootError) -> CliError {
     let unsupported = err.is_unsupported();
+    let more = |option: &str| match is_target {
+        true => format!("`,{option}=` in --target"),
+        false => format!("--{option}"),
+    };
     let hint = match &err {
         BootError::Kernel { .. } => {
             Some("name a kernel image: /boot/vmlinuz-..., arch/x86/boot/bzImage or arch/arm64/boot/Image of a build, or one of \
                  `punctual kernel list`".to_owned())
         }
+        err if err.is_of_memory() => Some(format!("give it more memory with {}", more("memory"))),
         BootError::TimeLimit { .. } => {
-            Some("give it more time with --time-limit; with loglevel=7 appended its log says how far it came".to_owned())
+            Some(format!("give it more time with {}; with loglevel=7 appended its log says how far it came", more("time-limit")))
         }
         _ => None,
     };
@@ -238,6 +271,7 @@ fn image(kernel: &Path) -> Result<Image, CliError> {
         failed(
             Architecture::default(),
             kernel,
+            false,
             BootError::Kernel { path, source },
         )
     })

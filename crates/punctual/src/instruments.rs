@@ -21,6 +21,8 @@ mod watch;
 use std::path::Path;
 
 use clap::Subcommand;
+#[cfg(feature = "workbench")]
+use punctual_measure::{linpack::Engine, loads::LoadList};
 use punctual_model::CpuSet;
 #[cfg(feature = "workbench")]
 use punctual_model::Policy;
@@ -32,6 +34,8 @@ pub(crate) use self::watch::WatchArgs;
 use crate::cli::{CommonArgs, MetricsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+#[cfg(feature = "workbench")]
+use crate::guests;
 
 /// Makes the subcommands of `measure`: of each instrument the help text, and the module with its options and `run`.
 macro_rules! instruments {
@@ -148,6 +152,22 @@ impl Instrument {
         match self {
             Self::Tasks(args) => tasks::for_guest(home, args, cpus),
             _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Refuses, before anything boots, what takes programs of this machine: a guest has none.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn check_for_guest(&self) -> Result<(), CliError> {
+        let needs = match self {
+            Self::Io(_) => Some("io".to_owned()),
+            Self::Linpack(args) if args.engine != Engine::Own => {
+                Some(format!("--engine {}", args.engine))
+            }
+            _ => None,
+        };
+        match needs {
+            Some(what) => Err(guests::without_programs(&what)),
+            None => guests::check_loads(&LoadList::join(&self.common().loads.load)),
         }
     }
 

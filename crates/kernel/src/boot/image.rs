@@ -12,6 +12,8 @@ mod arm64;
 use std::io;
 use std::path::Path;
 
+use punctual_model::Bytes;
+
 use super::architecture::Architecture;
 use crate::file::{open_regular, read_whole};
 use crate::guest::Model;
@@ -57,6 +59,8 @@ pub struct Image {
     pub version: Option<String>,
     /// Bytes of arguments that it takes at most. Of an ELF file and of an old protocol it is not known.
     pub most_arguments: Option<usize>,
+    /// The memory that it takes to start, counted from address 0, where it says.
+    pub least_memory: Option<Bytes>,
 }
 
 impl Image {
@@ -102,6 +106,7 @@ impl Image {
         };
         Self {
             most_arguments: most_arguments(head),
+            least_memory: least_memory(head),
             ..Self::saying(text())
         }
     }
@@ -115,6 +120,7 @@ impl Image {
                 .and_then(|text| Some(text.split_whitespace().next()?.to_owned())),
             version,
             most_arguments: None,
+            least_memory: None,
         }
     }
 
@@ -190,12 +196,24 @@ pub(crate) fn kind(head: &[u8]) -> String {
 /// Returns what a bzImage says of the length of its arguments (`cmdline_size`, since protocol 2.06): without the byte that
 /// ends them.
 fn most_arguments(head: &[u8]) -> Option<usize> {
+    let most = since_protocol(head, 0x206, (0x238, 4))?;
+    usize::try_from(most).ok()
+}
+
+/// Returns where a bzImage is put (`pref_address`) with the room that it takes there (`init_size`, since protocol 2.10).
+fn least_memory(head: &[u8]) -> Option<Bytes> {
+    let of = |field| since_protocol(head, 0x20a, field);
+    of((0x258, 8))?.checked_add(of((0x260, 4))?).map(Bytes::new)
+}
+
+/// Returns a field of a bzImage, by place and size, that there is since this version of the boot protocol and that says something.
+fn since_protocol(head: &[u8], version: u64, (at, size): (usize, usize)) -> Option<u64> {
     let field = |at: usize, size: usize| {
         let bytes = head.get(at..at + size)?.iter().rev();
-        Some(bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
+        Some(bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     };
-    (is_bz_image(head) && field(0x206, 2)? >= 0x206).then_some(())?;
-    field(0x238, 4).filter(|most| *most > 0)
+    (is_bz_image(head) && field(0x206, 2)? >= version).then_some(())?;
+    field(at, size).filter(|value| *value > 0)
 }
 
 fn is_bz_image(head: &[u8]) -> bool {
@@ -347,6 +365,19 @@ mod tests {
         assert_eq!(Image::of(&head).most_arguments, None);
         head[0x206..0x208].copy_from_slice(&0x206_u16.to_le_bytes());
         assert_eq!(Image::of(&head).most_arguments, Some(2_047));
+    }
+
+    #[test]
+    fn a_kernel_says_how_much_memory_it_takes_to_start() {
+        let mut head = image("6.1 (a@b) #1 SMP");
+        head[0x258..0x260].copy_from_slice(&(16_u64 << 20).to_le_bytes());
+        head[0x260..0x264].copy_from_slice(&(64_u32 << 20).to_le_bytes());
+        head[0x206..0x208].copy_from_slice(&0x209_u16.to_le_bytes());
+        assert_eq!(Image::of(&head).least_memory, None);
+        head[0x206..0x208].copy_from_slice(&0x20a_u16.to_le_bytes());
+        assert_eq!(Image::of(&head).least_memory, Some(Bytes::new(80 << 20)));
+        head[0x258..0x260].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(Image::of(&head).least_memory, None);
     }
 
     #[test]

@@ -146,6 +146,11 @@ impl BootError {
         matches!(self, Self::NoQemu { .. })
     }
 
+    /// Whether the guest had too little memory, as far as its kernel says.
+    pub fn is_of_memory(&self) -> bool {
+        matches!(self, Self::Panic { line, .. } if log::is_of_memory(line))
+    }
+
     /// Returns the last lines that there are about it: of the kernel's log, or of what QEMU said.
     pub fn last_lines(&self) -> Vec<String> {
         match self {
@@ -305,7 +310,7 @@ impl Boot<'_> {
                 .map_err(io("read QEMU's messages"))?;
             return Err(BootError::Qemu {
                 status,
-                said: log::tail(&said),
+                said: log::said(&said),
                 console,
             });
         }

@@ -32,6 +32,34 @@ pub(super) fn panic_line(log: &[u8]) -> Option<String> {
     lines(log).find_map(|line| Some(line[line.find(PANIC)?..].to_owned()))
 }
 
+/// Whether a kernel panicked because it had too little memory.
+pub(super) fn is_of_memory(panic: &str) -> bool {
+    panic.contains("deadlocked on memory") || panic.contains("Out of memory")
+}
+
+/// Returns the last lines of what QEMU said, each once, without the registers of the processor.
+pub(super) fn said(log: &[u8]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for line in lines(log).filter(|line| !is_of_registers(line)) {
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
+    said.split_off(said.len().saturating_sub(TAIL_LINES))
+}
+
+/// Whether a line is of a dump of registers: `RAX=0000000000000000 RBX=...`, ` PC=...`, `ES =0018 ...`.
+fn is_of_registers(line: &str) -> bool {
+    let Some((name, _)) = line.split_once('=') else {
+        return false;
+    };
+    let name = name.trim();
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit();
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.len() <= 6
+        && name.chars().all(is_part)
+}
+
 /// Returns the last lines of a log.
 pub fn tail(log: &[u8]) -> Vec<String> {
     let mut all: Vec<String> = lines(log).collect();
@@ -64,6 +92,25 @@ mod tests {
         let line = panic_line(LOG).unwrap();
         assert_eq!(line, "Kernel panic - not syncing: VFS: no root");
         assert_eq!(panic_line(b"all is well"), None);
+    }
+
+    #[test]
+    fn what_qemu_says_has_no_registers() {
+        let dump = b"qemu: fatal: Trying to execute code outside RAM or ROM at 0x1000\n\n\
+            RAX=0000000000000000 RBX=0000000000000001\nES =0018 0000000000000000 ffffffff\n\
+            GDT=     0000000000000000 00000000\n PC=ffff800008010000 X00=0000000000000000\n\
+            DR6=00000000ffff0ff0 DR7=0000000000000400\nXMM00=0000000000000000\n\
+            qemu-system-x86_64: Bad icount read\nqemu-system-x86_64: Bad icount read\n";
+        assert_eq!(
+            said(dump),
+            [
+                "qemu: fatal: Trying to execute code outside RAM or ROM at 0x1000",
+                "qemu-system-x86_64: Bad icount read"
+            ]
+        );
+        let option = "qemu-system-x86_64: -m: Parameter 'size' expects a size";
+        assert_eq!(said(option.as_bytes()), [option]);
+        assert_eq!(said(b"PUNCTUAL_QEMU=x: not found\n").len(), 1);
     }
 
     #[test]

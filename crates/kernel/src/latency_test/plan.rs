@@ -32,6 +32,14 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
+    /// A name that `KERNEL:MODEL` or a table could not tell from something else.
+    #[error(
+        "kernel name {name:?}: must not have a colon or a control character; give another one, as in NAME=IMAGE"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+    },
     /// A kernel has none of the models that are asked for.
     #[error("kernel {kernel} has none of the requested models: its image says {found}")]
     NoModel {
@@ -122,6 +130,9 @@ pub fn rows(kernels: &[Kernel], models: &[Model]) -> Result<Vec<Row>, PlanError>
         };
         let name = kernel.name.clone().or_else(|| image.release.clone());
         let name = name.unwrap_or_else(|| file_name(path));
+        if name.contains(':') || name.chars().any(char::is_control) {
+            return Err(PlanError::BadName { name });
+        }
         if rows.iter().any(|row| row.kernel == name) {
             return Err(PlanError::SameName { name });
         }
@@ -306,6 +317,16 @@ mod tests {
         assert_eq!((one[0].model, one[0].model_name()), (None, "as built"));
         let err = rows(&kernels[..1], &[Model::Rt]).unwrap_err().to_string();
         assert!(err.contains("nothing of its model"), "{err}");
+        // `--baseline a:none` is the kernel `a`.
+        for name in ["a:none", "a\nb", "a\u{1b}[2J"] {
+            let named = Kernel {
+                name: Some(name.to_owned()),
+                ..kernels[0].clone()
+            };
+            let err = rows(&[named], &[]).unwrap_err().to_string();
+            assert!(err.contains("must not have a colon"), "{err}");
+            assert!(!err.contains(char::is_control), "{err:?}");
+        }
         assert!(rows(&[kernel(dir.path().join("none"))], &[]).is_err());
     }
 }

@@ -57,7 +57,7 @@ impl LoadSpec {
     }
 
     /// Whether it is a program of somebody else: whatever the user's `PATH` or command line names.
-    pub(super) fn is_foreign_program(&self) -> bool {
+    pub fn is_foreign_program(&self) -> bool {
         self.kind.worker == Worker::ForeignProgram
     }
 

@@ -13,7 +13,7 @@ use punctual_lab::plan::{Plan, guest_runs, invocation, is_virtual, stated_time};
 use punctual_verdict::comparison::Metric;
 
 use super::{Read, left_out, tuned};
-use crate::cli::Cli;
+use crate::cli::{Cli, Command};
 use crate::error::CliError;
 
 /// Seconds that a run takes in addition to its measuring: start, checks, recording.
@@ -144,7 +144,7 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
                 ))
             };
             match Cli::try_parse_from(&line) {
-                Ok(cli) => tuned::check(&cli).map_err(|err| wrong(&err.in_one_line()))?,
+                Ok(cli) => carried_out(&cli).map_err(|err| wrong(&err.in_one_line()))?,
                 Err(err) => {
                     let text = err.to_string();
                     let why = text.lines().next().unwrap_or_default();
@@ -155,6 +155,17 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
     }
     left_out::leave_out(read, &mut plan)?;
     Ok(plan)
+}
+
+/// Refuses a run of which it is known beforehand that it cannot be.
+fn carried_out(cli: &Cli) -> Result<(), CliError> {
+    tuned::check(cli)?;
+    match &cli.command {
+        Command::Measure { tuning, instrument } if tuning.target.is_some() => {
+            instrument.check_for_guest()
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads the kernels of the file, so that an error in one names its line.

@@ -282,7 +282,9 @@ pub(crate) fn loads(given: &[LoadList], idle: bool) -> Result<Vec<Load>, CliErro
         true => &default[..],
         false => given,
     };
-    let mut loads: Vec<Load> = LoadList::join(lists).into_iter().map(Some).collect();
+    let loads = LoadList::join(lists);
+    guests::check_loads(&loads)?;
+    let mut loads: Vec<Load> = loads.into_iter().map(Some).collect();
     if idle {
         loads.push(None);
     }

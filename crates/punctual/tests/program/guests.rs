@@ -19,6 +19,7 @@ use crate::schema::{assert_valid, schema};
 mod arm64;
 mod images;
 mod latency_test;
+mod refused;
 
 pub(crate) use images::{Images, directory, images};
 

@@ -46,6 +46,7 @@ pub(super) fn run(
     target: &GuestTarget,
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
+    instrument.check_for_guest()?;
     let target = &GuestTarget {
         kernel: kernel_store::image(home, &target.kernel)?,
         ..target.clone()
@@ -68,7 +69,7 @@ pub(super) fn run(
     if let Some(carried) = &carried {
         arguments = watching(arguments, carried);
     }
-    let mut host = Host::of(architecture)?;
+    let mut host = Host::of(architecture)?.for_target();
     if let Some(carried) = &carried {
         host.carry(carried.add_to(Initramfs::empty()));
     }
