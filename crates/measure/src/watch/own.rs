@@ -9,7 +9,7 @@ use punctual_model::watch::{Watched, WatchedThread};
 use super::tally::Tally;
 use super::{Watcher, culprits};
 
-/// Late cycles by us that leave a run as it is: one, or one in so many of all cycles.
+/// One late cycle by us leaves a run as it is, and so does one in this many of all cycles.
 const RARE: u64 = 1_000;
 
 impl Watcher {

@@ -469,6 +469,15 @@ fn another_users_process_is_judged_as_far_as_its_files_can_be_read() {
         return machine::skip("doctor --pid", "becoming another user needs root");
     };
     let own = std::process::id().to_string();
+    let mounts = machine::read(Path::new("/proc/mounts")).unwrap();
+    let mut mounts = mounts
+        .lines()
+        .filter(|line| line.starts_with("proc /proc "));
+    if mounts.any(|line| line.contains("hidepid=")) {
+        let answer = user.run(&["doctor", "--pid", &own]);
+        answer.error(2, &["/proc does not show it to this user"]);
+        return;
+    }
     let answer = user.run(&["doctor", "--pid", &own, "--json"]);
     let diagnosis = answer.fine().json();
     let verdicts = diagnosis["processes"][0]["verdicts"].as_array().unwrap();

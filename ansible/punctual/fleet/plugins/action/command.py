@@ -169,7 +169,7 @@ class ActionModule(ActionBase):
         if said.get("older"):
             raise Fail("other_version", "its Punctual %s cannot pack runs, so nothing was measured: it is older than this one"
                        % known.get("version", ""))
-        status = said.number("exit")
+        status, unset = said.number("exit"), ""
         if status is None:
             raise Fail("lost", "the command ended with no exit status: %s" % said.why())
         known["exit"] = status
@@ -180,7 +180,9 @@ class ActionModule(ActionBase):
                 # Whether the machine was changed is asked of tuning also where nobody keeps the answer.
                 into = fetch or (own if verb == "tune" else "")
                 text = self._fetch(host, work + "/stdout", into, name, ".json", said.number("answer"), ANSWER_LIMIT)
-                self._changed = changes(verb, text)
+                report = tuning(verb, text)
+                self._changed = changes(report)
+                unset = not_set(report)
             known["answer"] = text if fetch else ""
         # An empty one is fetched too: what is wrong with it is said as of any other.
         if said.number("archive") is not None:
@@ -200,6 +202,8 @@ class ActionModule(ActionBase):
         if status in (0, 3):
             return dict(known, state="done")
         state, text = reason(status, known["stderr"])
+        if unset and not known["stderr"].strip():
+            text = unset
         # Its last words went to a file on that disk.
         raise no_room if full and state == "failed" and not known["stderr"].strip() else Fail(state, text)
 
@@ -284,16 +288,28 @@ def disturbs(verb, words):
     return verb in ALONE and not (verb == "tune" and first in LOOKS)
 
 
-def changes(verb, path):
-    """Whether an answer says that the machine was changed."""
+def tuning(verb, path):
+    """Returns the answer of tuning; an empty one where there is none."""
     if verb != "tune" or not path:
-        return False
+        return {}
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
     except (OSError, ValueError, RecursionError):
-        return False
-    if not isinstance(report, dict) or report.get("action") not in ("apply", "revert"):
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+def not_set(report):
+    """What an answer says could not be set: a tuning that is applied in part says it nowhere else."""
+    remarks = report.get("remarks")
+    said = [line for line in remarks if isinstance(line, str)] if isinstance(remarks, list) else []
+    return one_line("; ".join(line for line in said if "could not be set" in line))
+
+
+def changes(report):
+    """Whether an answer says that the machine was changed."""
+    if report.get("action") not in ("apply", "revert"):
         return False
     # A limit is in effect for as long as it is held, and no longer once it is let go.
     if report.get("held"):

@@ -44,6 +44,30 @@ fn tuning_is_applied_once_and_reverted_also_after_a_reboot() {
     );
     assert_eq!(knob(), before);
 
+    // What could not be set is in the answer alone.
+    let fixed = fleet.inventory().with_file_name("fixed");
+    fs::write(&fixed, "1\n").unwrap();
+    let swappiness = "/proc/sys/vm/swappiness";
+    fleet.on(
+        "a",
+        &format!("mount --bind /mnt/fixed {swappiness}; mount -o remount,ro,bind {swappiness}"),
+    );
+    let in_part = tune(&["--installed", "--", "apply", &set, "--set=vm.swappiness=3"]);
+    assert_eq!(in_part.code(), 1, "{in_part:#?}");
+    let in_part = host(&in_part);
+    assert_eq!(
+        (&in_part["state"], &in_part["changed"]),
+        (&"failed".into(), &true.into())
+    );
+    let why = in_part["detail"].as_str().unwrap();
+    assert!(
+        why.contains("vm.swappiness could not be set"),
+        "{in_part:#}"
+    );
+    tune(&["--installed", "--", "revert"]).fine();
+    fleet.on("a", &format!("umount {swappiness}"));
+    assert_eq!(knob(), before);
+
     // The same by the role, in plays of a site's own.
     let collections = fleet.home.dir().join("collections");
     let written = fleet

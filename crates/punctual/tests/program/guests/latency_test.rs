@@ -109,7 +109,7 @@ fn latency_test_orders_the_models() {
     // Two models, each under two loads.
     assert_eq!(result["cells"].as_array().unwrap().len(), 4);
     // The longest wake-ups of a dozen seeds lie apart by half: which instructions the agent executes, and so which two boots these are, does
-    // not matter. Means beside a load that prints would overlap in one case of four.
+    // not matter. The means of two boots under a load that prints overlap in one case of four.
     for load in ["printk:1000", "fork"] {
         let mut all = result["comparisons"].as_array().unwrap().iter();
         let is =
