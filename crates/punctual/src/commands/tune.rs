@@ -14,7 +14,8 @@ use std::time::Duration;
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::session::{self, Left};
 use punctual_model::{
-    KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, Policy, TuningAction, TuningReport,
+    KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, Policy, Skipped, TuningAction,
+    TuningReport,
 };
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
@@ -101,15 +102,15 @@ fn apply(
     place.require_privilege()?;
     let prepared = tuning::prepare(place, wish)?;
     tuning::refuse(&prepared.plan, care.yes)?;
+    let lacking = tuning::lacking(&wish.set, &prepared.plan);
     if prepared.plan.is_empty() {
         if duration.is_some() {
             remark(
                 "Note: --for takes back what this command changes, which is nothing; what was set before stays.",
             );
         }
-        return nothing(&prepared.plan, json);
+        return nothing(&prepared.plan, lacking, json);
     }
-    let lacking = tuning::lacking(&wish.set, &prepared.plan);
     if let Some(lacking) = lacking.filter(|_| care.atomic) {
         return Err(tuning::not_had(&lacking.knob, &lacking.detail).exiting(Exit::Failed));
     }
@@ -137,8 +138,7 @@ fn apply(
         Begun::Applied(session, mut report) => {
             report.remarks.extend(prepared.plan.warnings.clone());
             if let Some(lacking) = lacking {
-                let what = format!("{} could not be set: {}", lacking.knob, lacking.detail);
-                report.remarks.push(what);
+                report.remarks.push(not_set(lacking));
                 report.complete = false;
             }
             session.keep();
@@ -162,21 +162,30 @@ fn apply(
     }
 }
 
-/// Says that there is nothing to do.
-fn nothing(plan: &Plan, json: bool) -> Result<Exit, CliError> {
+fn not_set(lacking: &Skipped) -> String {
+    format!("{} could not be set: {}", lacking.knob, lacking.detail)
+}
+
+/// Says that there is nothing to do, and what was asked for and is unavailable.
+fn nothing(plan: &Plan, lacking: Option<&Skipped>, json: bool) -> Result<Exit, CliError> {
     if json {
-        let report = match plan.is_out_of_reach() {
-            true => TuningReport {
-                complete: false,
-                ..TuningReport::remark(TuningAction::Apply, "nothing can be changed")
-            },
-            false => TuningReport::remark(TuningAction::Apply, "nothing to change"),
+        let in_part = |why: &str| TuningReport {
+            complete: false,
+            ..TuningReport::remark(TuningAction::Apply, why)
+        };
+        let report = match lacking {
+            _ if plan.is_out_of_reach() => in_part("nothing can be changed"),
+            Some(lacking) => in_part(&not_set(lacking)),
+            None => TuningReport::remark(TuningAction::Apply, "nothing to change"),
         };
         show(&report, json, Document::of_tuning)?;
     } else {
         print(&output::written(&Document::of_plan(plan)))?;
     }
-    Ok(tuning::exit_of(plan))
+    Ok(match tuning::exit_of(plan) {
+        Exit::Fine if lacking.is_some() => Exit::Failed,
+        exit => exit,
+    })
 }
 
 /// Returns the exit status after a revert: `otherwise`, if it succeeded.

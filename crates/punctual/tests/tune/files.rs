@@ -286,6 +286,15 @@ fn what_cannot_be_read_is_left_out_and_the_rest_is_done() {
     assert_eq!(answer.code(), 1, "{answer:?}");
     let why = "vm.nr_hugepages could not be set: `many`";
     assert!(answer.stdout.contains(why), "{answer:?}");
+    // Nor is it set because the other one is.
+    let again = tree.tune("apply --json --set vm.swappiness=10 --set vm.nr_hugepages=2");
+    assert_eq!(again.code(), 1, "{again:?}");
+    let report = again.json();
+    assert_eq!(report["complete"], false, "{report:#}");
+    assert!(
+        report["remarks"][0].as_str().unwrap().contains(why),
+        "{report:#}"
+    );
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
     let plan = tree.tune("plan --set vm.nr_hugepages=2");
     assert_eq!(plan.code(), 5, "{plan:?}");
