@@ -24,12 +24,13 @@ const STUDIES: [(&str, &[&str]); 5] = [
             "time=200ms",
             "runtimes=[\"950000\", \"900000\"]",
             "io-size=16M",
+            "hog-time=1s",
         ],
     ),
     (
         "vasyukov2018",
         &[
-            "irq-time=1s",
+            "irq-time=300ms",
             "series=2",
             "orders=100",
             "repeats=1",
