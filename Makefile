@@ -127,13 +127,13 @@ ifeq ($(origin PUNCTUAL_AGENT),undefined)
 	$(MAKE) test-agent
 endif
 	$(CARGO) test --workspace --no-run
-	@$(MAKE) --no-print-directory --keep-going --jobs=4 test-program test-tune test-peers test-aside
+	@$(MAKE) --no-print-directory --keep-going --jobs=5 test-program test-tune test-peers test-guests test-libraries
 	@cat $(TARGET_DIR)/prerequisites.txt
 
-# In four parts at the same time. Tests of the program take turns themselves (`machine::Turn`), so all of them are begun at once; of the others,
-# which follow those in guests, three for each CPU. All parts but the longest are printed when they are over. That most tests wait for more
-# than a minute is no news. Cargo is not to look for make's jobs.
-.PHONY: test-aside test-peers test-tune test-program
+# In five parts at the same time. Tests of the program take turns themselves (`machine::Turn`), so all of them are begun at once; of the others,
+# three for each CPU. All parts but one of the longest are printed when they are over. That most tests wait for more than a minute is no news.
+# Cargo is not to look for make's jobs.
+.PHONY: test-guests test-libraries test-peers test-tune test-program
 PYTHON := $(wildcard $(abspath $(TARGET_DIR))/venv/bin/python)
 TESTS = unset MAKEFLAGS MFLAGS; $(if $(PYTHON),PUNCTUAL_PYTHON='$(PYTHON)') RUST_TEST_THREADS=$(1) $(CARGO) test --workspace --no-fail-fast
 ALL := 1000
@@ -144,15 +144,17 @@ PROGRAMS := $(notdir $(basename $(wildcard crates/*/tests/*.rs xtask/tests/*.rs)
 OTHERS := $(foreach name,$(filter-out $(TURNS),$(sort $(PROGRAMS))),--test $(name))
 NO_NEWS = grep --line-buffered -v 'has been running for over'
 LATER = log='$(TARGET_DIR)/$(1).log'; status=0; { $(2) } 2>&1 | $(NO_NEWS) >"$$log" || status=1; cat "$$log"; exit $$status
-test-aside test-peers test-tune test-program: SHELL := /bin/bash
-test-aside test-peers test-tune test-program: .SHELLFLAGS := -o pipefail -c
-test-aside:
-	@$(call LATER,aside,one=0; $(call TESTS,$(ALL)) --tests -- guest || one=1; \
-	    $(call TESTS,$(FEW)) --lib --bins $(OTHERS) -- --skip guest || one=1; $(call TESTS,$(FEW)) --doc && ((one == 0));)
+test-guests test-libraries test-peers test-tune test-program: SHELL := /bin/bash
+test-guests test-libraries test-peers test-tune test-program: .SHELLFLAGS := -o pipefail -c
+test-guests:
+	@$(call LATER,guests,$(call TESTS,$(ALL)) --test program -- guest;)
+test-libraries:
+	@$(call LATER,libraries,one=0; $(call TESTS,$(FEW)) --lib --bins $(OTHERS) || one=1; \
+	    $(call TESTS,$(FEW)) --doc && ((one == 0));)
 test-peers:
-	@$(call LATER,peers,$(call TESTS,$(ALL)) --test cyclictest --test import -- --skip guest;)
+	@$(call LATER,peers,$(call TESTS,$(ALL)) --test cyclictest --test import;)
 test-tune:
-	@$(call LATER,tune,$(call TESTS,$(ALL)) --test tune -- --skip guest;)
+	@$(call LATER,tune,$(call TESTS,$(ALL)) --test tune;)
 test-program:
 	@{ $(call TESTS,$(ALL)) --test program -- --skip guest; } 2>&1 | $(NO_NEWS)
 
