@@ -6148,7 +6148,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__watch)
-            opts="-D -c -q -h -V --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-D -q -c -h -V --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --cpus --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6196,14 +6196,6 @@ _punctual() {
                     ;;
                 --statistics)
                     COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
-                    return 0
-                    ;;
-                --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -c)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --dma-latency)
@@ -6255,6 +6247,14 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7904,7 +7904,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-D -c -q -h -V --tune --target --set --isolate --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --home --help --version"
+            opts="-D -q -c -h -V --tune --target --set --isolate --pid --comm --threads --deadline --period --cycle-at --duration --raw --buffer --stacks --statistics --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --cpus --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7970,14 +7970,6 @@ _punctual() {
                     COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
-                --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -c)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --dma-latency)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -8027,6 +8019,14 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -491,7 +491,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 user\t'Those of the program'
 all\t'Those of the program and of the kernel'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l statistics -d 'Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error bound, and costs several times as much as all other statistics (can be repeated)' -r -f -a "psquare\t'Quantiles after Jain and Chlamtac, in addition to those of the histogram'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s c -l cpus -d 'CPUs to measure [default: all online and allowed; for deadline the first of them, for noise all but the first]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l dma-latency -d 'Maximum idle-state exit latency, such as 0us as in cyclictest, or off [default: 0us for latencies, off for throughput]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
@@ -506,6 +505,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s c -l cpus -d 'CPUs on which the program runs, which are judged: it is not moved there [default: all online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l tune -d 'Tune the machine with this profile, and restore it after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL] (see `punctual kernel --help`)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -579,7 +579,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l stacks -d 'W
 user\t'Those of the program'
 all\t'Those of the program and of the kernel'"
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l statistics -d 'Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error bound, and costs several times as much as all other statistics (can be repeated)' -r -f -a "psquare\t'Quantiles after Jain and Chlamtac, in addition to those of the histogram'"
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -s c -l cpus -d 'CPUs to measure [default: all online and allowed; for deadline the first of them, for noise all but the first]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l dma-latency -d 'Maximum idle-state exit latency, such as 0us as in cyclictest, or off [default: 0us for latencies, off for throughput]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
@@ -594,6 +593,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l note -d 'Rem
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l tag -d 'Tag of the run, for grouping in `compare` (can be repeated; of one key the last value counts)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464; an address reachable from other machines needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics-token-file -d 'Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -s c -l cpus -d 'CPUs on which the program runs, which are judged: it is not moved there [default: all online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l raw -d 'Keep every cycle with its phases, in cycles.csv next to the run\'s record'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l allow-console -d 'Allow the load printk to write to the kernel log and the consoles'

@@ -43,7 +43,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use punctual_model::{CpuId, Ended, Finding, Nanos, Progress};
+use punctual_model::{CpuId, CpuSet, Ended, Finding, Nanos, Progress};
 use punctual_stats::Keep;
 use punctual_sys::{SysRoot, clock};
 
@@ -164,6 +164,7 @@ pub fn run(
     watcher.replay.owns(own.iter().map(|thread| thread.tid));
     frame.begin_now();
     watcher.origin = frame.origin().get();
+    watcher.judged = Some(frame.setup().cpus.clone());
     let started = starter.map(Starter::start).transpose()?;
     let (ended, end) = watcher.attend(frame, &mut source, started)?;
     let lost = watcher.conclude(&mut source)?;
@@ -211,6 +212,8 @@ struct Watcher {
     busy: Nanos,
     /// What the hypervisor and the firmware took, as far as that is counted, before.
     outside: Option<Outside>,
+    /// The CPUs of which it is known what others took of them, where these may be fewer than those of the machine.
+    judged: Option<CpuSet>,
     /// Where threads waited.
     stacks: Stacks,
     /// How the addresses of these are named.
@@ -301,6 +304,7 @@ impl Watcher {
             end: None,
             busy: Nanos::ZERO,
             outside: None,
+            judged: None,
             stacks: Stacks::default(),
             naming: None,
             watch,

@@ -128,6 +128,6 @@ pub use tune::{
     PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome,
     StepReport, TRIAL_FORMAT, TUNING_FORMAT, Target, ThreadId, Treatment, TrialEffect, TrialFigure,
     TrialQuantity, TrialReport, TrialVerdict, TunedSetting, TuningAction, TuningInEffect,
-    TuningReport, Undone, WantedArgument, Writable, masks_agree,
+    TuningReport, Undone, UnlistedKnob, WantedArgument, Writable, masks_agree,
 };
 pub use units::{Nanos, ParseNanosError};

@@ -168,4 +168,17 @@ pub struct KnobList {
     pub format: String,
     /// The settings, by name.
     pub knobs: Vec<KnobReading>,
+    /// The knobs of which no setting is listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<UnlistedKnob>,
+}
+
+/// A knob of which a list has no setting.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct UnlistedKnob {
+    /// The knob, such as `cpufreq.governor`.
+    pub knob: String,
+    /// Why: this machine does not have it, or it is more than a value.
+    pub why: String,
 }

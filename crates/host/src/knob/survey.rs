@@ -34,6 +34,9 @@ const TUNERS: [&str; 7] = [
     "ksmtuned",
 ];
 
+/// Why a knob has no value here although all trees can be seen.
+pub(crate) const ABSENT: &str = "this kernel or hardware does not have it";
+
 /// What a survey covers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scope {
@@ -162,6 +165,17 @@ impl Survey {
         let is_in = |tree: &str| places.iter().any(|place| place.path.starts_with(tree));
         let mut trees = self.unseen.iter();
         trees.find(|(tree, _)| is_in(tree)).map(|(_, why)| *why)
+    }
+
+    /// Says why no setting of a knob was found.
+    pub fn unlisted(&self, knob: &Knob) -> &'static str {
+        match knob.kind {
+            KnobKind::ThreadCpus(_) | KnobKind::IrqThreadPolicy => {
+                "of each thread: `punctual tune plan --set` with it lists them"
+            }
+            KnobKind::Partition => "made where it is applied",
+            KnobKind::Files(_) | KnobKind::Held(_) => self.unseen(knob).unwrap_or(ABSENT),
+        }
     }
 
     /// Lists the settings of a knob.

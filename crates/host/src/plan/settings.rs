@@ -6,7 +6,8 @@
 use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
 use super::{Planner, part};
-use crate::knob::{KnobKind, Part, Reading};
+
+use crate::knob::{ABSENT, KnobKind, Part, Reading};
 use crate::profile::{CpuWord, Selector, Value, Want};
 
 /// Why nothing is changed of a CPU that was named: the first CPU of many machines cannot be taken offline.
@@ -103,8 +104,7 @@ impl Planner<'_> {
                 if let Some(why) = self.survey.unseen(want.knob) {
                     return self.skip(want.knob.name, instance, SkipReason::Unreadable, why);
                 }
-                let absent = "this kernel or hardware does not have it";
-                (instance, absent.to_owned())
+                (instance, ABSENT.to_owned())
             }
         };
         self.skip(want.knob.name, instance, SkipReason::Absent, &detail);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Stack, Watched, WatchedThread};
 use punctual_model::{
-    Better, Check, Figure, Finding, Gathered as _, Nanos, Ordered as _, Policy, Series,
+    Better, Check, CpuSet, Figure, Finding, Gathered as _, Nanos, Ordered as _, Policy, Series,
 };
 
 use super::account::Apart;
@@ -347,7 +347,29 @@ impl Watcher {
             ),
         ];
         let own = self.own_share(watched);
-        always.into_iter().chain(period).chain(own).collect()
+        let where_it_ran = self.ran_where_judged(source.cpus());
+        let more = period.into_iter().chain(own).chain(where_it_ran);
+        always.into_iter().chain(more).collect()
+    }
+
+    /// Checks that cycles ended on the CPUs whose use, stolen time and throttling are judged. Nothing where these are all of `machine`.
+    pub(super) fn ran_where_judged(&self, machine: &CpuSet) -> Option<Check> {
+        const ID: &str = "judged-cpus";
+        let judged = self.judged.as_ref()?;
+        if machine.without(judged).is_empty() {
+            return None;
+        }
+        let elsewhere = self.shown().find_map(|(_, thread, tally)| {
+            let cpu = tally.cpus.iter().find(|cpu| !judged.contains(**cpu))?;
+            Some((self.replay.names.text(thread.name), cpu))
+        });
+        let detail = match elsewhere {
+            Some((name, cpu)) => format!(
+                "cycles of {name} ended on CPU {cpu}, but only CPUs {judged} were judged: name those of the program with --cpus"
+            ),
+            None => format!("every cycle ended on CPUs {judged}"),
+        };
+        Some(Check::of(ID, elsewhere.is_none(), detail))
     }
 }
 

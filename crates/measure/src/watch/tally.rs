@@ -4,7 +4,7 @@
 //! What is kept of cycles: figures of all, the longest in full.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use punctual_model::watch::{CpuLane, CyclePiece, LaneStretch, WorstCycle};
 use punctual_model::{CpuId, Ordered as _, Policy, SeriesProgress};
@@ -155,6 +155,8 @@ pub(super) struct Tally {
     /// How long the last cycle took so far, where it had not ended when the run did.
     pub(super) open: Option<u64>,
     pub(super) last_cpu: CpuId,
+    /// Where cycles ended.
+    pub(super) cpus: BTreeSet<CpuId>,
 }
 
 /// Time of a cycle that may not be accounted for, in ns.
@@ -186,6 +188,7 @@ impl Tally {
             worst: Vec::new(),
             open: None,
             last_cpu: 0,
+            cpus: BTreeSet::new(),
         }
     }
 
@@ -226,7 +229,13 @@ impl Tally {
         self.timed += u64::from(cycle.asked);
         self.missed += u64::from(cycle.missed);
         self.events += u64::from(cycle.events);
-        self.last_cpu = cycle.pieces.last().map_or(self.last_cpu, |piece| piece.cpu);
+        // It hardly ever moves, so that this costs next to nothing.
+        if let Some(cpu) = cycle.pieces.last().map(|piece| piece.cpu)
+            && (cpu != self.last_cpu || self.cpus.is_empty())
+        {
+            self.last_cpu = cpu;
+            self.cpus.insert(cpu);
+        }
         if let Some(account) = account::of(cycle, replay) {
             self.apart.add(&account);
         }

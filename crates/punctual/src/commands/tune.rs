@@ -15,7 +15,7 @@ use punctual_host::knob::{Scope, Survey};
 use punctual_host::session::{self, Left};
 use punctual_model::{
     KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, Policy, Skipped, TuningAction,
-    TuningReport,
+    TuningReport, UnlistedKnob,
 };
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
@@ -268,15 +268,16 @@ fn knobs(place: &Place, patterns: &[String], json: bool) -> Result<Exit, CliErro
                 .iter()
                 .any(|p| punctual_host::profile::names(p, name))
     };
-    let all = punctual_host::knob::KNOBS.iter().copied().flatten();
-    for knob in all.filter(|knob| !patterns.is_empty() && wanted(knob.name)) {
-        if survey.of(knob.name).next().is_none()
-            && let Some(why) = survey.unseen(knob)
-        {
-            remark(&format!("{}: {why}.", knob.name));
-        }
-    }
+    let known = punctual_host::knob::KNOBS.iter().copied().flatten();
+    let unlisted = known.filter(|knob| wanted(knob.name) && survey.of(knob.name).next().is_none());
+    let others: Vec<UnlistedKnob> = unlisted
+        .map(|knob| UnlistedKnob {
+            knob: knob.name.to_owned(),
+            why: survey.unlisted(knob).to_owned(),
+        })
+        .collect();
     let list = KnobList {
+        others,
         format: KNOB_LIST_FORMAT.to_owned(),
         knobs: survey
             .readings
@@ -285,14 +286,11 @@ fn knobs(place: &Place, patterns: &[String], json: bool) -> Result<Exit, CliErro
             .filter(|knob| wanted(&knob.knob))
             .collect(),
     };
-    if list.knobs.is_empty() && !patterns.is_empty() {
-        let known = punctual_host::knob::KNOBS.iter().copied().flatten();
-        if !known.into_iter().any(|knob| wanted(knob.name)) {
-            return Err(
-                CliError::usage(format!("{}: no such knob", patterns.join(" ")))
-                    .hint("`punctual tune knobs` lists them all"),
-            );
-        }
+    if list.knobs.is_empty() && list.others.is_empty() {
+        return Err(
+            CliError::usage(format!("{}: no such knob", patterns.join(" ")))
+                .hint("`punctual tune knobs` lists them all"),
+        );
     }
     show(&list, json, Document::of_knobs)?;
     Ok(Exit::Fine)

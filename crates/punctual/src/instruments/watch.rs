@@ -43,7 +43,8 @@ impl From<StackChoice> for Taken {
 
 /// Options of `watch`
 #[derive(Args, Debug)]
-#[command(mut_args(cli::own(&[("priority", ORDINARY, None)])), mut_arg("priority", |arg| arg.hide(true)))]
+#[command(mut_args(cli::own(&[("priority", ORDINARY, None)])), mut_arg("priority", |arg| arg.hide(true)),
+    mut_arg("cpus", |arg| arg.help(CPUS)))]
 pub struct WatchArgs {
     /// Program to start and to watch, with its arguments; what it starts is watched too
     #[arg(
@@ -153,6 +154,8 @@ impl WatchArgs {
 
 /// The policy of who watches. Those who are watched have the one that they set themselves.
 const ORDINARY: &str = "o";
+
+const CPUS: &str = "CPUs on which the program runs, which are judged: it is not moved there [default: all online and allowed]";
 
 /// Watches as `args` say. The exit status of a program that was started is passed on where it is not 0.
 pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliError> {

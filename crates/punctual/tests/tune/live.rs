@@ -466,6 +466,9 @@ fn an_unprivileged_user_can_plan_and_nothing_else() {
     assert!(plan.fine().stdout.contains("vm.swappiness"), "{plan:?}");
     let knobs = tune(&["knobs", "vm.swappiness"]);
     assert!(knobs.fine().stdout.contains("by root"), "{knobs:?}");
+    // A knob that is more than a value is no unknown one.
+    let knobs = tune(&["knobs", "irq.thread_policy"]);
+    assert!(knobs.fine().stdout.contains("of each thread"), "{knobs:?}");
     tune(&["apply", "--set", "vm.swappiness=11"])
         .error(5, &["needs root"])
         .hinted();

@@ -132,11 +132,18 @@ impl Document {
             let now = knob.value.clone().or_else(fault);
             (name, [now.unwrap_or_else(|| "-".to_owned()), written(knob)])
         });
-        let block = match list.knobs.is_empty() {
-            true => Block::Text("No such setting is seen on this machine".to_owned()),
-            false => Block::Table(table(&["<Value", "<Writable"], settings)),
-        };
-        Self::of("Settings", vec![block])
+        let mut blocks = Vec::new();
+        if !list.knobs.is_empty() {
+            blocks.push(Block::Table(table(&["<Value", "<Writable"], settings)));
+        }
+        if !list.others.is_empty() {
+            let rows = list.others.iter();
+            let rows = rows.map(|other| vec![other.knob.clone(), other.why.clone()]);
+            blocks.push(Block::Table(
+                Table::new("", &["<Not listed", "<Why"]).with(rows),
+            ));
+        }
+        Self::of("Settings", blocks)
     }
 }
 

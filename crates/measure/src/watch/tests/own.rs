@@ -66,3 +66,34 @@ fn whoever_is_called_as_the_watcher_is_and_rare_cycles_are_no_fault_of_the_watch
     assert!(check.detail.starts_with("2 of 2 "), "{check:?}");
     assert_eq!(first, "Punctual's own thread (nice 0)");
 }
+
+#[test]
+fn cycles_on_a_cpu_that_nobody_judges_are_no_passed_check() {
+    let set = |list: &str| list.parse::<punctual_model::CpuSet>().unwrap();
+    let checked = |judged: Option<&str>, machine: &str| {
+        let mut trace = Trace::new();
+        trace.prio = NICE_0;
+        trace.switch(1, SLEEPS, LOOP, NICE_0, "loop");
+        let mut at = PERIOD - 100 * US;
+        for cycle in 1..=20 {
+            let release = cycle * PERIOD;
+            trace.sleep(at, release, NOBODY);
+            at = normal(&mut trace, release.max(at + 100), NOBODY);
+        }
+        let mut watcher = trace.watcher(&["loop"], Matters::OfThePeriod);
+        watcher.judged = judged.map(set);
+        watcher.ran_where_judged(&set(machine))
+    };
+    // All of it is on CPU 0.
+    assert_eq!(checked(None, "0-1"), None);
+    assert_eq!(checked(Some("0-1"), "0-1"), None);
+    let fine = checked(Some("0"), "0-1").unwrap();
+    assert_eq!(
+        (fine.status, fine.detail.as_str()),
+        (CheckStatus::Pass, "every cycle ended on CPUs 0")
+    );
+    let elsewhere = checked(Some("1"), "0-1").unwrap();
+    assert_eq!(elsewhere.status, CheckStatus::Fail);
+    let why = "cycles of loop ended on CPU 0, but only CPUs 1 were judged: name those of the program with --cpus";
+    assert_eq!(elsewhere.detail, why);
+}

@@ -244,6 +244,28 @@ fn a_process_that_has_ended_is_not_waited_for() {
 }
 
 #[test]
+fn a_program_that_runs_where_nobody_judges_makes_no_valid_run() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    let online = machine::read(Path::new("/sys/devices/system/cpu/online")).unwrap();
+    if online.trim() == "0" {
+        eprintln!("skipped: one CPU");
+        return;
+    }
+    let naps = "import time; [time.sleep(0.01) for _ in range(40)]";
+    for (cpu, wanted) in [("0", "pass"), ("1", "fail")] {
+        let args = ["watch", "--quiet", "--json", "--cpus", "0", "--threads"];
+        let run = ["python3", "--", "taskset", "-c", cpu, "python3", "-c", naps];
+        let record = home.run(args.iter().chain(&run)).record();
+        let checks = record["checks"].as_array().unwrap();
+        let judged = checks.iter().find(|c| c["id"] == "judged-cpus").unwrap();
+        assert_eq!(judged["status"], wanted, "{judged:#}");
+    }
+}
+
+#[test]
 fn more_threads_than_are_watched_are_counted() {
     if !machine::root() {
         return machine::skip("watch", "tracing needs root");

@@ -3,7 +3,7 @@
 
 use punctual_model::{
     Codec, KeptSession, KnobNote, Nanos, PlanStep, Refusal, SkipReason, Skipped, TUNING_FORMAT,
-    Target,
+    Target, UnlistedKnob,
 };
 
 use super::*;
@@ -275,10 +275,18 @@ fn settings_are_listed_with_whether_they_can_be_written() {
     let list = KnobList {
         format: "punctual.knobs/1".to_owned(),
         knobs: vec![knob(Some("1"), Writable::Yes), knob(None, no)],
+        others: vec![UnlistedKnob {
+            knob: "vm.y".to_owned(),
+            why: "not here".to_owned(),
+        }],
     };
     let text = page(&Document::of_knobs(&list), Detail::Summary);
     assert!(
         text.contains("(unreadable)") && text.contains("no: read-only"),
+        "{text}"
+    );
+    assert!(
+        text.contains(" Not listed  Why\n vm.y        not here"),
         "{text}"
     );
 }
