@@ -116,6 +116,9 @@ pub(super) fn waiting(check: &mut TasksCheck) {
             "fork" => Some(format!(
                 "a job starts another thread ({key}), which is no task of the set"
             )),
+            "timer" => Some(format!(
+                "a job keeps a resource until its next release ({key}), which these analyses do not cover"
+            )),
             kind if WAITS.contains(&kind) => Some(format!(
                 "a job sleeps or waits before its end ({key}), which these analyses do not cover"
             )),
@@ -267,5 +270,37 @@ mod tests {
             let found = check(&set, unused, &(0..1).collect(), &Limits::usual(1));
             assert_eq!(found.verdict, verdict, "{event}");
         }
+    }
+
+    #[test]
+    fn a_resource_that_is_kept_until_the_next_release_is_not_covered() {
+        let verdict = |events: &str| {
+            let task = |name: &str, priority: u8, events: &str| {
+                format!(r#""{name}": {{"policy": "SCHED_FIFO", "priority": {priority}, {events}}}"#)
+            };
+            let high = r#""lock": "r", "run": 70, "unlock": "r", "timer": {"period": 5000}"#;
+            let tasks = [task("high", 15, high), task("low", 5, events)].join(", ");
+            let text = format!(r#"{{"tasks": {{{tasks}}}, "global": {{"pi_enabled": true}}}}"#);
+            let draft = rt_app::parse("a.json", &text).unwrap();
+            let (set, unused) = draft
+                .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+                .unwrap();
+            let found = check(&set, unused, &(0..1).collect(), &Limits::usual(1));
+            (
+                found.verdict,
+                found.tasks[0].why.clone().unwrap_or_default(),
+            )
+        };
+        // It sleeps for most of its period, and whoever wants the resource waits for it.
+        let (kept, why) =
+            verdict(r#""lock": "r", "run": 50, "timer": {"period": 10000}, "unlock": "r""#);
+        assert_eq!(kept, SetVerdict::NotShown);
+        assert!(
+            why.contains("until its next release (tasks.low.timer)"),
+            "{why}"
+        );
+        let (given_back, _) =
+            verdict(r#""lock": "r", "run": 50, "unlock": "r", "timer": {"period": 10000}"#);
+        assert_eq!(given_back, SetVerdict::Shown);
     }
 }

@@ -53,6 +53,10 @@ impl<'r, 'f> Events<'r, 'f> {
                 self.run = self.run.saturating_add(us);
             }
             Some("timer") => {
+                // It sleeps until its next release, and whoever wants the resource waits for that.
+                if !self.held.is_empty() {
+                    self.reader.not_understood.push(place.clone());
+                }
                 let period = value
                     .get("period")
                     .and_then(Json::number)
