@@ -25,6 +25,14 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("machines.schema", schema_for!(punctual_model::Machines)),
         ("history.schema", schema_for!(punctual_model::History)),
         (
+            "experiment-plan.schema",
+            schema_for!(punctual_lab::shown::PlanShown),
+        ),
+        (
+            "experiments.schema",
+            schema_for!(punctual_lab::shown::StatusShown),
+        ),
+        (
             "experiment-results.schema",
             schema_for!(punctual_model::ExperimentResults),
         ),
@@ -39,8 +47,9 @@ fn table() -> Vec<(&'static str, Schema)> {
         ),
         (
             "study-facts.schema",
-            schema_for!(punctual_model::StudyFacts),
+            schema_for!(punctual_model::StudyShown),
         ),
+        ("studies.schema", schema_for!(punctual_model::StudyList)),
         (
             "study-report.schema",
             schema_for!(punctual_model::StudyReport),

@@ -5,7 +5,7 @@
 //!
 //! [`mod@file`] reads an experiment, [`plan`] crosses its factors to cells and blocks, [`order`] shuffles
 //! each block from a recorded seed, [`state`] keeps what is done, [`engine`] carries it out with
-//! something that can do one run. Nothing here measures or changes a machine by itself.
+//! something that can do one run; [`shown`] is what of it is printed as JSON. Nothing here measures or changes a machine by itself.
 #![forbid(unsafe_code)]
 
 pub mod engine;
@@ -14,6 +14,7 @@ pub mod order;
 pub mod parameters;
 pub mod plan;
 pub mod replan;
+pub mod shown;
 pub mod state;
 pub mod study;
 pub mod sweep;

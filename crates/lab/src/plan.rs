@@ -23,6 +23,7 @@ pub const PLAN_FORMAT: &str = "punctual.experiment/1";
 /// What will be measured, in which order. With the experiment's file it is all that is needed to
 /// go on later.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// `punctual.experiment/1`.
     pub format: String,

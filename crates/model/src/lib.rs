@@ -117,10 +117,11 @@ pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use study::{
-    PublishedClaim, PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyCurve,
-    StudyCurves, StudyDirection, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPaperRow,
-    StudyPart, StudyPicture, StudyPlace, StudyPoint, StudyReport, StudyResult, StudyRow,
-    StudySkipped, StudySolver, StudyStep,
+    PublishedClaim, PublishedTable, STUDY_FACTS_FORMAT, STUDY_LIST_FORMAT, STUDY_REPORT_FORMAT,
+    StudyAnswer, StudyBin, StudyCurve, StudyCurves, StudyDirection, StudyFacts, StudyFinding,
+    StudyJoint, StudyKernel, StudyList, StudyPaperRow, StudyPart, StudyPicture, StudyPlace,
+    StudyPoint, StudyReport, StudyResult, StudyRow, StudyShown, StudySkipped, StudySolver,
+    StudyStep,
 };
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,

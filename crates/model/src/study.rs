@@ -26,6 +26,33 @@ pub struct StudyReport {
     pub studies: Vec<StudyResult>,
 }
 
+/// The name and major version of a study as `study show --json` prints it.
+pub const STUDY_FACTS_FORMAT: &str = "punctual.study-facts/1";
+
+/// The name and major version of the list of studies.
+pub const STUDY_LIST_FORMAT: &str = "punctual.studies/1";
+
+/// The studies that come with the program, as `study list --json` prints them.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct StudyList {
+    /// `punctual.studies/1`.
+    pub format: String,
+    /// The studies.
+    pub studies: Vec<StudyFacts>,
+}
+
+/// One study, as `study show --json` prints it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct StudyShown {
+    /// `punctual.study-facts/1`.
+    pub format: String,
+    /// What was published.
+    #[serde(flatten)]
+    pub facts: StudyFacts,
+}
+
 /// A study as it is published.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -24,6 +24,7 @@ const LONGEST: f64 = 10.0 * 365.25 * 86_400.0;
 
 /// How a run ended, as far as the experiment is concerned.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
     /// Recorded and valid.

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use punctual_lab::LabError;
 use punctual_lab::study::Study;
-use punctual_model::StudyFacts;
+use punctual_model::{STUDY_FACTS_FORMAT, STUDY_LIST_FORMAT, StudyFacts, StudyList, StudyShown};
 use punctual_report::document::Document;
 
 use crate::cli::StudyAction;
@@ -86,17 +86,23 @@ fn facts(study: &Study) -> StudyFacts {
 }
 
 fn list(json: bool) -> Result<Exit, CliError> {
-    let studies: Vec<StudyFacts> = chosen(ALL)?.iter().map(facts).collect();
-    output::show(&studies, json, |of| Document::of_studies(of))?;
+    let list = StudyList {
+        format: STUDY_LIST_FORMAT.to_owned(),
+        studies: chosen(ALL)?.iter().map(facts).collect(),
+    };
+    output::show(&list, json, |of| Document::of_studies(&of.studies))?;
     Ok(Exit::Fine)
 }
 
 fn show(home: Option<&Path>, name: &str, json: bool) -> Result<Exit, CliError> {
     let study = named(name)?;
-    let facts = StudyFacts {
-        rows: rows::of_machine(home, &study)?,
-        ..facts(&study)
+    let shown = StudyShown {
+        format: STUDY_FACTS_FORMAT.to_owned(),
+        facts: StudyFacts {
+            rows: rows::of_machine(home, &study)?,
+            ..facts(&study)
+        },
     };
-    output::show(&facts, json, Document::of_study)?;
+    output::show(&shown, json, |of| Document::of_study(&of.facts))?;
     Ok(Exit::Fine)
 }

@@ -56,7 +56,9 @@ fn file(home: &Home, text: &str) -> PathBuf {
 
 fn status(home: &Home) -> Value {
     let answer = home.run(["experiment", "status", "fast", "--json"]);
-    answer.fine().json()["experiments"][0].clone()
+    let all = answer.fine().json();
+    assert_valid(&schema("experiments.schema.json"), &all);
+    all["experiments"][0].clone()
 }
 
 /// The slots in the order in which they were recorded: block, position, cell.

@@ -22,11 +22,16 @@ const NAMES: [&str; 5] = [
 fn every_study_is_listed_and_shown_with_its_figures_and_citation() {
     let home = Home::aside();
     let list = home.run(["study", "list"]).fine().stdout.clone();
+    let listed = home.run(["study", "list", "--json"]).fine().json();
+    assert_valid(&schema("studies.schema.json"), &listed);
+    assert_eq!(listed["format"], "punctual.studies/1");
+    assert_eq!(listed["studies"].as_array().unwrap().len(), NAMES.len());
     let facts = schema("study-facts.schema.json");
     for name in NAMES {
         assert!(list.contains(name), "{list}");
         let shown = home.run(["study", "show", name, "--json"]).fine().json();
         assert_valid(&facts, &shown);
+        assert_eq!(shown["format"], "punctual.study-facts/1");
         assert_eq!(shown["name"], name);
         let text = home.run(["study", "show", name]).fine().stdout.clone();
         assert!(text.contains("Published: "), "{text}");

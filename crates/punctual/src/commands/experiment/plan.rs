@@ -5,8 +5,8 @@
 
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, invocation};
+use punctual_lab::shown::PlanShown;
 use punctual_verdict::words::counted;
-use serde_json::json;
 
 use crate::cli::ExperimentPlanArgs;
 use crate::error::CliError;
@@ -22,15 +22,12 @@ pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
     read.experiment = read.experiment.only(&plan.measurements);
     let cost = Cost::of(&read.experiment, &plan);
     if args.json {
-        let mut value = serde_json::to_value(&plan)
-            .map_err(|err| CliError::failed_to("write the plan").because(err))?;
-        if let Some(object) = value.as_object_mut() {
-            object.insert("runs".to_owned(), json!(cost.runs));
+        output::json(&PlanShown {
+            plan,
+            runs: cost.runs,
             // A guess is no figure for a program to go by.
-            let seconds = Some(cost.most()).filter(|_| cost.open_runs == 0);
-            object.insert("seconds".to_owned(), json!(seconds));
-        }
-        output::json(&value)?;
+            seconds: Some(cost.most()).filter(|_| cost.open_runs == 0),
+        })?;
         return Ok(Exit::Fine);
     }
     print(&text(&read.experiment, &plan, &cost, args.runs))?;

@@ -7,6 +7,7 @@ use std::fs;
 
 use super::{FAST, file};
 use crate::common::{Answer, Home, finish};
+use crate::schema::{assert_valid, schema};
 
 #[test]
 fn a_time_that_is_not_stated_is_a_guess_that_says_so_and_never_the_limit() {
@@ -163,6 +164,7 @@ set = ["cpu.online@siblings=false"]
     let path = file(&home, &text);
     let args = ["experiment", "plan", path.to_str().unwrap(), "--json"];
     let plan = home.run(args).fine().json();
+    assert_valid(&schema("experiment-plan.schema.json"), &plan);
     let cells = plan["cells"].as_array().unwrap();
     let skipped = plan["skipped"].as_array().cloned().unwrap_or_default();
     assert!(cells.iter().any(|cell| cell[2] == "as-it-is"));
@@ -183,4 +185,9 @@ set = ["cpu.online@siblings=false"]
     let plan = home.run(args).fine().json();
     assert_eq!(plan["cells"].as_array().unwrap().len(), 18);
     assert!(plan.get("skipped").is_none());
+    assert_valid(&schema("experiment-plan.schema.json"), &plan);
+    assert_eq!(plan["format"], "punctual.experiment/1");
+    let begun = home.run(["experiment", "status", "--json"]).fine().json();
+    assert_valid(&schema("experiments.schema.json"), &begun);
+    assert_eq!(begun["format"], "punctual.experiments/1");
 }
