@@ -100,7 +100,11 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
             generated::apply(&docs.join("completions"), &scripts, mode)?;
             let mut of_processes = punctual_host::process_rules();
             of_processes.extend(punctual_measure::watch::habit_rules());
-            let rules = punctual_report::rules::markdown(&punctual_host::rules(), &of_processes);
+            let rules = punctual_report::rules::markdown(
+                &punctual_host::rules(),
+                &of_processes,
+                &punctual_kernel::config::rules(),
+            );
             generated::apply_one(&docs.join("rules.md"), &rules, mode)?;
             let header = c_header::content(&root)?;
             generated::apply_one(&root.join(c_header::PATH), &header, mode)?;

@@ -15,7 +15,7 @@ mod fragment;
 mod kconfig;
 mod values;
 
-pub use check::{check, odd_tick, part};
+pub use check::{check, odd_tick, part, rules};
 pub(crate) use configure::make;
 pub use configure::{
     Base, ConfigError, Configured, Wish, configure, read_file, read_fragment, running,

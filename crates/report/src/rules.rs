@@ -8,9 +8,9 @@ use punctual_verdict::words::capital;
 
 use crate::document::meaning;
 
-/// Writes the rules as Markdown, those about a machine and those about a program: a table of all, and then each with its
+/// Writes the rules as Markdown, those about a machine, those about a program and those about a kernel's configuration: a table of all, and then each with its
 /// reason, fix and source.
-pub fn markdown(rules: &[Rule], of_programs: &[Rule]) -> String {
+pub fn markdown(rules: &[Rule], of_programs: &[Rule], of_configurations: &[Rule]) -> String {
     let severities: String = Severity::ALL
         .iter()
         .map(|severity| format!("| {severity} | {} |\n", escaped(meaning(*severity))))
@@ -19,24 +19,31 @@ pub fn markdown(rules: &[Rule], of_programs: &[Rule]) -> String {
         .iter()
         .map(|fixer| format!("| {fixer} | {} |\n", who(*fixer)))
         .collect();
-    let [rows, program_rows] =
-        [rules, of_programs].map(|rules| rules.iter().map(row).collect::<String>());
-    let [chapters, program_chapters] =
-        [rules, of_programs].map(|rules| rules.iter().map(chapter).collect::<String>());
+    let [machines, programs, configurations] =
+        [rules, of_programs, of_configurations].map(|rules| {
+            let rows: String = rules.iter().map(row).collect();
+            let chapters: String = rules.iter().map(chapter).collect();
+            format!("| rule | severity | finds | fixed by |\n|---|---|---|---|\n{rows}{chapters}")
+        });
     format!(
         "# The rules of `punctual doctor`\n\n\
          Written by `make generate` from the rules themselves; [the guide](guide/doctor.md) says how to \
-         use them. There are {}, and {} about programs.\n\n## Severities\n\n\
+         use them. There are {}, {} about programs and {} about configurations.\n\n## Severities\n\n\
          What a finding can cost, after the rule's source. What it costs on a machine, a measurement says.\n\n\
          | severity | |\n|---|---|\n{severities}\n\
          ## Who can fix it\n\n| | |\n|---|---|\n{fixers}\n\
-         ## All rules\n\n| rule | severity | finds | fixed by |\n|---|---|---|---|\n{rows}{chapters}\n\
+         ## All rules\n\n{machines}\n\
          ## Rules about programs\n\n\
          `punctual doctor --pid` judges how a process is set up; `punctual watch` does too, and finds the others in what \
          the threads do in their cycles: [how](guide/watch-habits.md).\n\n\
-         | rule | severity | finds | fixed by |\n|---|---|---|---|\n{program_rows}{program_chapters}",
+         {programs}\n\
+         ## Rules about configurations\n\n\
+         `punctual kernel config check` judges the configuration of a kernel that need not run: by these rules, and by those \
+         about a machine that look at options alone: [how](guide/kernel-build.md#configurations).\n\n\
+         {configurations}",
         rules.len(),
-        of_programs.len()
+        of_programs.len(),
+        of_configurations.len()
     )
 }
 
@@ -120,13 +127,21 @@ mod tests {
             id: "loop".to_owned(),
             ..rule.clone()
         };
-        let text = markdown(&[rule], &[program]);
+        let option = Rule {
+            id: "config-toy".to_owned(),
+            ..rule.clone()
+        };
+        let text = markdown(&[rule], &[program], &[option]);
         assert!(
-            text.contains("There are 1, and 1 about programs.\n"),
+            text.contains("There are 1, 1 about programs and 1 about configurations.\n"),
             "{text}"
         );
         assert!(
             text.contains("| [loop](#loop) |") && text.contains("\n### loop\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| [config-toy](#config-toy) |") && text.contains("\n### config-toy\n"),
             "{text}"
         );
         assert!(

@@ -186,6 +186,26 @@ pub fn check(values: &Values, path: &str) -> Vec<Verdict> {
         .collect()
 }
 
+/// Returns every rule.
+pub fn rules() -> Vec<Rule> {
+    RULES.iter().map(Entry::rule).collect()
+}
+
+impl Entry {
+    fn rule(&self) -> Rule {
+        Rule {
+            id: self.id.to_owned(),
+            severity: self.severity,
+            title: self.title.to_owned(),
+            why: self.why.to_owned(),
+            fix: self.fix.to_owned(),
+            fixed_by: vec![Fixer::Rebuild],
+            knobs: Vec::new(),
+            source: self.source.to_owned(),
+        }
+    }
+}
+
 fn verdict(entry: &Entry, values: &Values, path: &str) -> Verdict {
     let fault = (entry.fault)(values);
     let evidence = entry
@@ -200,16 +220,7 @@ fn verdict(entry: &Entry, values: &Values, path: &str) -> Verdict {
         false => evidence.join(" "),
     };
     Verdict {
-        rule: Rule {
-            id: entry.id.to_owned(),
-            severity: entry.severity,
-            title: entry.title.to_owned(),
-            why: entry.why.to_owned(),
-            fix: entry.fix.to_owned(),
-            fixed_by: vec![Fixer::Rebuild],
-            knobs: Vec::new(),
-            source: entry.source.to_owned(),
-        },
+        rule: entry.rule(),
         outcome: match fault {
             Some(_) => RuleOutcome::Found,
             None => RuleOutcome::Fine,

@@ -117,6 +117,13 @@ fn explain(diagnosis: &Diagnosis, id: &str) -> Result<Document, CliError> {
         .iter()
         .find(|verdict| verdict.rule.id == id);
     let Some(verdict) = verdict else {
+        let mut of_configurations = punctual_kernel::config::rules().into_iter();
+        if of_configurations.any(|rule| rule.id == id) {
+            let error = CliError::usage(format!("--explain {id}: a rule about configurations"));
+            return Err(error.hint(
+                "`punctual kernel config check running --all` judges by it; with --json it has reason and source",
+            ));
+        }
         return Err(no_rule(id, &punctual_host::rules(), ""));
     };
     Ok(Document::of_verdict(diagnosis, verdict))

@@ -137,6 +137,10 @@ fn a_rule_is_explained_with_its_evidence() {
     doctor(&home, &board, &["--explain", "gover"])
         .error(2, &["--explain gover", "no such rule", "governor"])
         .hinted();
+    doctor(&home, &board, &["--explain", "config-timerlat"]).error(
+        2,
+        &["a rule about configurations", "kernel config check running"],
+    );
     doctor(&home, &board, &["--explain", "x"])
         .error(2, &["no such rule"])
         .hinted();
