@@ -14,7 +14,7 @@ pub enum Exit {
     Failed,
     /// The command line is wrong: 2.
     Usage,
-    /// A deadline was missed, a threshold was passed, or a requirement or comparison was not met: 3.
+    /// What was asked for was not met, such as a deadline, a requirement or a gate: 3.
     Verdict,
     /// The machine could not be put back completely: 4.
     NotRestored,

@@ -214,6 +214,36 @@ mod tests {
     }
 
     #[test]
+    fn the_help_of_each_says_what_its_own_defaults_are() {
+        let command = Instrument::augment_subcommands(clap::Command::new("measure"));
+        let help = |name: &str, option: &str| {
+            let of = command.find_subcommand(name).unwrap();
+            let arg = of.get_arguments().find(|arg| arg.get_id() == option);
+            arg.unwrap().get_help().unwrap().to_string()
+        };
+        for (name, option, default) in [
+            ("pi", "cpus", "the first online and allowed"),
+            ("noise", "cpus", "all online and allowed but the first"),
+            ("wakeup", "cpus", "all online and allowed"),
+            ("tasks", "cpus", "all online and allowed"),
+            ("wakeup", "dma_latency", "0us"),
+            ("wakeup", "mlock", "on"),
+            ("watch", "dma_latency", "off"),
+            ("watch", "mlock", "off"),
+            ("irq", "dma_latency", "0us, off with --irq"),
+            ("irq", "mlock", "on, off with --irq"),
+            ("memory", "mlock", "off"),
+        ] {
+            let help = help(name, option);
+            assert!(
+                help.ends_with(&format!("[default: {default}]")),
+                "{name}: {help}"
+            );
+            assert_eq!(help.matches("[default").count(), 1, "{name}: {help}");
+        }
+    }
+
+    #[test]
     fn what_can_be_measured_with_is_described() {
         let command = Instrument::augment_subcommands(clap::Command::new("measure"));
         for of in command.get_subcommands() {

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueEnum};
-use punctual_model::{CpuSet, Nanos, ParsePolicyError, Policy};
+use punctual_model::{CpuSet, Instrument, Makes, Nanos, ParsePolicyError, Policy};
 use punctual_stats::requirement::Requirement;
 use punctual_sys::sched;
 
@@ -17,12 +17,44 @@ use crate::error::CliError;
 /// The name of a shared option, its default for one instrument, and its help where that differs too.
 type Own = (&'static str, &'static str, Option<&'static str>);
 
-/// Makes shared options those of one instrument, as `#[command(mut_args(..))]` of its own options.
-pub(crate) fn own(of: &'static [Own]) -> impl Fn(Arg) -> Arg {
-    move |arg| match of.iter().find(|(id, ..)| arg.get_id() == id) {
-        Some((_, value, Some(help))) => arg.default_value(*value).help(*help),
-        Some((_, value, None)) => arg.default_value(*value),
-        None => arg,
+/// Makes shared options those of one instrument, as `#[command(mut_args(..))]` of its own options: those in `of`, and those
+/// whose default follows from the instrument, which their help says.
+pub(crate) fn own(instrument: &'static str, of: &'static [Own]) -> impl Fn(Arg) -> Arg {
+    move |arg| {
+        let arg = match default(instrument, arg.get_id().as_str()) {
+            Some(default) => {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                arg.help(format!("{help} [default: {default}]"))
+            }
+            None => arg,
+        };
+        match of.iter().find(|(id, ..)| arg.get_id() == id) {
+            Some((_, value, Some(help))) => arg.default_value(*value).help(*help),
+            Some((_, value, None)) => arg.default_value(*value),
+            None => arg,
+        }
+    }
+}
+
+/// What an option of all instruments is of this one if it is not given.
+fn default(instrument: &str, option: &str) -> Option<&'static str> {
+    let [held, locked] = match instrument {
+        // Its threads measure timers; those of devices it only observes.
+        "irq" => ["0us, off with --irq", "on, off with --irq"],
+        _ => match Instrument::of(instrument).map(|of| of.makes) {
+            Some(Makes::Latencies) => ["0us", "on"],
+            _ => ["off", "off"],
+        },
+    };
+    match (option, instrument) {
+        ("dma_latency", _) => Some(held),
+        ("mlock", _) => Some(locked),
+        ("cpus", "deadline") => Some("one for each thread, from the first; all with --pin set"),
+        ("cpus", "ipc") => Some("the first two online and allowed"),
+        ("cpus", "noise") => Some("all online and allowed but the first"),
+        ("cpus", "pi") => Some("the first online and allowed"),
+        ("cpus", _) => Some("all online and allowed"),
+        _ => None,
     }
 }
 
@@ -136,13 +168,11 @@ pub struct CommonArgs {
     )]
     pub priority: Policy,
 
-    /// CPUs to measure [default: all online and allowed; for deadline the first of them, for
-    /// noise all but the first]
+    /// CPUs to measure
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
     pub cpus: Option<CpuSet>,
 
     /// Maximum idle-state exit latency, such as 0us as in cyclictest, or off
-    /// [default: 0us for latencies, off for throughput]
     #[arg(
         long,
         value_name = "TIME|off",
@@ -151,7 +181,7 @@ pub struct CommonArgs {
     )]
     pub dma_latency: Option<DmaLatency>,
 
-    /// Lock the memory of the process [default: on for latencies, off for throughput]
+    /// Lock the memory of the process
     #[arg(long, value_name = "on|off", help_heading = "System")]
     pub mlock: Option<Switch>,
 

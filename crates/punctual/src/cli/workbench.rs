@@ -56,6 +56,7 @@ use punctual_peers::{Format, Unit};
 use punctual_stats::requirement::Requirement;
 
 use super::{LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of, path};
+use crate::cyclictest::usage;
 use crate::instruments::{Instrument, WatchArgs};
 
 const EXIT_STATUS: &str = "\
@@ -63,8 +64,9 @@ Exit status:
   0  fine
   1  failed, or the run is invalid: a validity check did not pass
   2  wrong command line, or no such run, experiment or study
-  3  a deadline given as a time was missed, a threshold was exceeded, or a
-     requirement or comparison was not met (1 if the run is invalid)
+  3  what was asked for was not met: a deadline given as a time, a threshold, a
+     requirement, a gate (--fail-on), deadlines and bounds of a task set, a
+     bounded wait of `measure pi`, config= of a kernel (1 if the run is invalid)
   4  some settings of the machine could not be restored
   5  not supported by this kernel, privilege or hardware
   6  --fail-on could not be judged: no valid run, too few runs, or something
@@ -299,7 +301,8 @@ pub struct ServeArgs {
 
 /// Options of `cyclictest`
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true, disable_version_flag = true)]
+#[command(disable_help_flag = true, disable_version_flag = true,
+          after_help = format!("Options of cyclictest:\n{}", usage::OPTIONS))]
 pub struct CyclictestArgs {
     // Like every option of this verb it is in the help of cyclictest alone.
     /// Directory of the store

@@ -16,7 +16,7 @@ mod status_requests;
 mod tally;
 mod text;
 mod trace;
-mod usage;
+pub(crate) mod usage;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

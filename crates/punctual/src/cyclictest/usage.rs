@@ -11,7 +11,8 @@ pub(super) fn text() -> String {
     format!("cyclictest V {VERSION}\nUsage:\ncyclictest <options>\n\n{OPTIONS}")
 }
 
-const OPTIONS: &str = "\
+/// Every option: printed here, and the man page has it too.
+pub(crate) const OPTIONS: &str = "\
 -a [CPUSET] --affinity     bind thread N to the Nth CPU, or to those of CPUSET
                            in turn: 0-3,5, all, !0 (all but 0), +0-1 (the first
                            two allowed)
@@ -58,7 +59,7 @@ const OPTIONS: &str = "\
 -u       --unbuffered      no effect: output is never buffered
 -v       --verbose         print every sample: thread:cycle:value
 -x       --posix_timers    sleep with POSIX timers
-                 --dbg_cyclictest  print the resulting settings
+         --dbg_cyclictest  print the resulting settings
 Only here:
          --hist-compact    leave out rows without samples
          --home=DIR        directory of the store, with --record

@@ -18,7 +18,7 @@ use crate::output::remark;
 
 /// Options of `measure deadline`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[("priority", "f:99", None), ("duration", "10s", Some("Measure for this time, after calibrating"))])))]
+#[command(mut_args(own("deadline", &[("priority", "f:99", None), ("duration", "10s", Some("Measure for this time, after calibrating"))])))]
 pub struct DeadlineArgs {
     /// Number of measuring threads
     #[arg(long, short = 't', value_name = "N", default_value = "1", help_heading = "Threads",

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 
 /// Options of `measure io`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[RATES, ("repeats", "5", Some("Number of runs of fio"))])))]
+#[command(mut_args(own("io", &[RATES, ("repeats", "5", Some("Number of runs of fio"))])))]
 pub struct IoArgs {
     /// A named access pattern, in place of the options that it sets; aio-stress: libaio, randwrite, 64K, 64
     /// requests at once, one thread, one file

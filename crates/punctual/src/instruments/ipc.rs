@@ -19,7 +19,7 @@ use crate::exit::Exit;
 
 /// Options of `measure ipc`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[
+#[command(mut_args(own("ipc", &[
     ("interval", "1ms", Some("Time between the wake-ups of a pair")),
     ("priority", "f:80", Some("Policy of the receivers; FIFO and round-robin senders run one priority below")),
     ("duration", "30s", Some("Measure for this time, with all pairs taking turns")),

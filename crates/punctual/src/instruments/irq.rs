@@ -18,7 +18,7 @@ use crate::exit::Exit;
 
 /// Options of `measure irq`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[("duration", "20s", Some("Measure for this time, half of it without tracing"))])))]
+#[command(mut_args(own("irq", &[("duration", "20s", Some("Measure for this time, half of it without tracing"))])))]
 pub struct IrqArgs {
     /// Measure these interrupts instead: handling time, soft interrupts, woken threads. A device, handler or number of
     /// /proc/interrupts, a kind of soft interrupt, or `all`

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 
 /// Options of `measure linpack`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[RATES, ("repeats", "5", Some("How often to solve each order, or run the command"))])))]
+#[command(mut_args(own("linpack", &[RATES, ("repeats", "5", Some("How often to solve each order, or run the command"))])))]
 pub struct LinpackArgs {
     /// Solver: own, openblas[:PATH], mkl[:PATH], or command:PROGRAM that prints results in HPL's format
     #[arg(

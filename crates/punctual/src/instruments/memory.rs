@@ -17,7 +17,7 @@ use crate::exit::Exit;
 
 /// Options of `measure memory`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[RATES, ("repeats", "5", Some("Number of observations of each loop and pair of nodes"))])))]
+#[command(mut_args(own("memory", &[RATES, ("repeats", "5", Some("Number of observations of each loop and pair of nodes"))])))]
 pub struct MemoryArgs {
     /// Size of a block, such as 256M; each thread has up to four on every memory node
     #[arg(

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 
 /// Options of `measure noise`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[("priority", "o", None)])))]
+#[command(mut_args(own("noise", &[("priority", "o", None)])))]
 pub struct NoiseArgs {
     /// Shortest time between two reads of the counter that counts as a gap
     #[arg(

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 
 /// Options of `measure pi`
 #[derive(Args, Debug)]
-#[command(mut_args(own(&[
+#[command(mut_args(own("pi", &[
     ("interval", "100ms", Some("Time between the beginnings of cycles")),
     ("priority", "f:80", Some("FIFO priority of the high-priority thread; the others have the two below: f:3 to f:99")),
     ("duration", "30s", None),

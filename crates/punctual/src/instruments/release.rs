@@ -10,12 +10,13 @@ use punctual_measure::release::{self, Release};
 use punctual_model::Nanos;
 
 use super::request::{self, Request};
-use crate::cli::{CommonArgs, IntervalArgs, SampleArgs};
+use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure release`
 #[derive(Args, Debug)]
+#[command(mut_args(own("release", &[])))]
 pub struct ReleaseArgs {
     /// How often
     #[command(flatten)]

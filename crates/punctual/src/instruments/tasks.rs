@@ -18,7 +18,7 @@ use punctual_sys::SysRoot;
 #[cfg(feature = "workbench")]
 pub(crate) use self::analysed::for_guest;
 use super::request::{self, Request};
-use crate::cli::{CommonArgs, SampleArgs, path};
+use crate::cli::{CommonArgs, SampleArgs, own, path};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -28,7 +28,7 @@ bound, 3 if not.";
 
 /// Options of `measure tasks`
 #[derive(Args, Debug)]
-#[command(mut_arg("priority", |arg| arg.hide(true)), after_help = EXIT,
+#[command(mut_args(own("tasks", &[])), mut_arg("priority", |arg| arg.hide(true)), after_help = EXIT,
           mut_arg("cpus", |arg| arg.help("CPUs of all tasks, in place of those that the set names [default: all online and allowed]")))]
 pub struct TasksArgs {
     /// The set: a TOML file, a JSON file of rt-app, or example:NAME (arm, rate-monotonic,

@@ -12,7 +12,9 @@ use punctual_store::Store;
 use punctual_sys::SysRoot;
 
 use super::request::{self, finish};
-use crate::cli::{CommonArgs, IntervalArgs, StatisticsArgs, Switch, at_least, one_of, with_limits};
+use crate::cli::{
+    CommonArgs, IntervalArgs, StatisticsArgs, Switch, at_least, one_of, own, with_limits,
+};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,6 +25,7 @@ use crate::view::View;
 
 /// Options of `measure wakeup`
 #[derive(Args, Debug)]
+#[command(mut_args(own("wakeup", &[])))]
 pub struct WakeupArgs {
     /// Number of measuring threads [default: one for each CPU]
     #[arg(long, short = 't', value_name = "N", help_heading = "Threads",

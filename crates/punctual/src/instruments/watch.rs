@@ -43,7 +43,7 @@ impl From<StackChoice> for Taken {
 
 /// Options of `watch`
 #[derive(Args, Debug)]
-#[command(mut_args(cli::own(&[("priority", ORDINARY, None)])), mut_arg("priority", |arg| arg.hide(true)),
+#[command(mut_args(cli::own("watch", &[("priority", ORDINARY, None)])), mut_arg("priority", |arg| arg.hide(true)),
     mut_arg("cpus", |arg| arg.help(CPUS)))]
 pub struct WatchArgs {
     /// Program to start and to watch, with its arguments; what it starts is watched too

@@ -19,6 +19,7 @@ Groups: a group is one or more runs, given by
   an id (or at least 4 characters of its beginning or end), or `last`
   a name, with * and ? for any characters: before-*
   tag:KEY=VALUE, for all runs with that tag
+  host:NAME, for all runs of that machine
   the directory of a run, a directory of such directories, or the JSON of
     `measure --json`
 or several of these, separated by commas. The others are compared with the first

@@ -14,8 +14,9 @@ use super::{Metrics, Percent, path};
 const HELP: &str = "\
 Runs: an id (or at least 4 characters of its beginning or end), a name, with *
 and ? for any characters ('*' for all runs that have a name or none),
-tag:KEY=VALUE, the directory of a run, a directory of such directories, or the
-JSON of `measure --json`; several, also separated by commas.
+tag:KEY=VALUE, host:NAME for all runs of a machine, the directory of a run, a
+directory of such directories, or the JSON of `measure --json`; several, also
+separated by commas.
 
 Series: only runs of one machine, measured in one way, are compared with each
 other; what else differs, such as the kernel, is named next to a change.

@@ -13,9 +13,9 @@ use super::{label, path};
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// Runs: an id (or at least 4 characters of its beginning or end), a name, a pattern such as 'before-*',
-    /// tag:KEY=VALUE,
-    /// `last`, a directory of runs; the name of an experiment; a file with the --json output of measure, compare,
-    /// history, experiment results, study report, assess, doctor or fleet
+    /// tag:KEY=VALUE, host:NAME, `last`, a directory of runs; the name of an experiment; a file with the --json output of
+    /// measure, watch, assess, compare, history, experiment results, study report, tune trial, kernel latency-test,
+    /// tasks check, runs extrapolate, doctor or fleet
     #[arg(required = true, value_name = "WHAT")]
     pub what: Vec<String>,
 
