@@ -112,14 +112,17 @@ pub fn carry_out(
     };
     let mut engine = Engine {
         experiment,
+        earlier: state.attempts().len(),
         state,
         runner,
         follower,
         plan,
         lanes,
+        current: 0,
         started: Instant::now(),
     };
     engine.find_in_flight()?;
+    engine.find_current();
     engine.all_blocks()
 }
 
@@ -133,6 +136,10 @@ struct Engine<'a> {
     follower: &'a mut dyn Follower,
     plan: Plan,
     lanes: usize,
+    /// How many tries there were when this carrying out began.
+    earlier: usize,
+    /// The block from which failures of earlier carryings out are tried again.
+    current: u32,
     started: Instant,
 }
 
@@ -149,6 +156,31 @@ impl Engine<'_> {
             self.state.end(run, end, 0.0, detail)?;
         }
         Ok(())
+    }
+
+    /// Finds the block in which the last run was recorded. What failed there and since then is tried again, as the cause may
+    /// be gone. The blocks before are over: a run of now does not belong to runs of then, unless nothing drifts.
+    fn find_current(&mut self) {
+        if is_virtual(self.experiment, &self.plan) {
+            return;
+        }
+        let recorded = |a: &&Attempt| matches!(a.end, Some(RunEnd::Valid | RunEnd::Invalid));
+        let last = self.state.attempts().iter().rfind(recorded);
+        self.current = last.map_or(0, |a| a.slot.block);
+    }
+
+    /// The tries that count: all but the failures that this carrying out does again. A machine that is booted for its cell
+    /// would fail again.
+    fn counted(&self) -> impl DoubleEndedIterator<Item = &Attempt> {
+        let boots = self.runner.boots();
+        let is_open = move |(at, a): &(usize, &Attempt)| {
+            !boots
+                && *at < self.earlier
+                && a.end == Some(RunEnd::Failed)
+                && a.slot.block >= self.current
+        };
+        let all = self.state.attempts().iter().enumerate();
+        all.filter(move |tried| !is_open(tried)).map(|(_, a)| a)
     }
 
     fn all_blocks(&mut self) -> Result<Ending, LabError> {
@@ -244,8 +276,8 @@ impl Engine<'_> {
         let place = |slot: &Slot| (slot.block, slot.position);
         let mut pieces = slots.chunk_by(|a, b| boots && place(a) == place(b));
         let blocks = slots.first()?.block..=slots.last()?.block;
-        let attempts = self.state.attempts().iter();
-        let attempts: Vec<&Attempt> = attempts
+        let attempts: Vec<&Attempt> = self
+            .counted()
             .filter(|a| blocks.contains(&a.slot.block))
             .collect();
         pieces.find(|piece| {
@@ -302,9 +334,10 @@ impl Engine<'_> {
         })
     }
 
-    /// Fails when the latest runs that have ended all failed.
+    /// Fails when the latest runs that have ended all failed, of those that were begun since it goes on.
     fn failing(&self) -> Result<(), LabError> {
-        let ended = self.state.attempts().iter().filter(|a| a.end.is_some());
+        let begun = self.state.attempts().iter().skip(self.earlier);
+        let ended = begun.filter(|a| a.end.is_some());
         let latest: Vec<&Attempt> = ended.rev().take(FAILING as usize).collect();
         let failed = latest.iter().filter(|a| a.end == Some(RunEnd::Failed));
         match latest.first() {
@@ -360,8 +393,8 @@ impl Engine<'_> {
     /// Returns the progress of the experiment.
     fn standing(&self) -> Standing {
         let attempts = self.state.attempts();
-        let ended = attempts
-            .iter()
+        let ended = self
+            .counted()
             .filter(|a| matches!(a.end, Some(end) if end != RunEnd::Interrupted));
         let mut slots: Vec<Slot> = ended.map(|a| a.slot).collect();
         slots.sort_unstable();

@@ -11,6 +11,7 @@
 pub mod engine;
 pub mod file;
 pub mod order;
+pub mod outcome;
 pub mod parameters;
 pub mod plan;
 pub mod replan;

@@ -15,6 +15,7 @@ use punctual_lab::LabError;
 use punctual_lab::engine::{Ended, Ending, Follower, Runner, Standing, carry_out, slot_is_done};
 
 use punctual_lab::file::Experiment;
+use punctual_lab::outcome::{Outcomes, outcomes, unmeasured};
 use punctual_lab::plan::{Invocation, Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
 use punctual_model::Nanos;
@@ -336,4 +337,139 @@ fn a_machine_that_is_booted_does_all_measurements_of_its_cell_once() {
         assert_eq!(wide.work.into_inner().unwrap(), [2; 10]);
         assert_eq!(attempts.len(), 20);
     }
+}
+
+/// Runs that fail where `fails` says so of their cell and how many were done.
+struct Mended<F> {
+    fails: F,
+    done: AtomicU32,
+    stops_after: u32,
+}
+
+impl<F: Fn(&str, u32) -> bool + Sync> Runner for Mended<F> {
+    fn run(&self, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        let one = |(_, what): &(Uuid, Invocation)| {
+            let done = self.done.fetch_add(1, Ordering::SeqCst);
+            match (self.fails)(&what.arguments.join(" "), done) {
+                true => (RunEnd::Failed, Some("broken".to_owned())),
+                false => (RunEnd::Valid, None),
+            }
+        };
+        runs.iter().map(one).collect()
+    }
+
+    fn find(&self, _: Uuid) -> Option<Ended> {
+        None
+    }
+
+    fn rest(&self, _: Nanos) {}
+
+    fn is_stopped(&self) -> bool {
+        self.done.load(Ordering::SeqCst) >= self.stops_after
+    }
+}
+
+/// Carries `state` out by runs that fail as `fails` says, until `stops_after` of them are done.
+fn go_on(
+    experiment: &Experiment,
+    state: &mut State,
+    stops_after: u32,
+    fails: impl Fn(&str, u32) -> bool + Sync,
+) -> Result<Ending, LabError> {
+    let runner = Mended {
+        fails,
+        done: AtomicU32::new(0),
+        stops_after,
+    };
+    carry_out(experiment, state, &runner, &mut Nobody)
+}
+
+/// Three cells in the order of the file.
+fn three_cells(home: &Path, blocks: u32) -> (Experiment, State) {
+    let text = format!(
+        "name = \"x\"\norder = \"as-written\"\ncompare = [\"p99\"]\n[[measure]]\ninstrument = \"wakeup\"\n\
+         [[factor]]\nname = \"a\"\noption = \"interval\"\nlevels = [\"1ms\", \"2ms\", \"3ms\"]\n\
+         [stop]\nblocks = {blocks}"
+    );
+    let experiment = Experiment::parse("x", &text).unwrap();
+    let plan = Plan::of("x", &experiment, 3).unwrap();
+    let state = State::create(&home.join("x"), &plan, &text).unwrap();
+    (experiment, state)
+}
+
+/// Block and cell of each try, and whether it was valid.
+fn tried(state: &State) -> Vec<(u32, u32, bool)> {
+    let tried = state.attempts().iter();
+    tried
+        .map(|a| (a.slot.block, a.slot.cell, a.end == Some(RunEnd::Valid)))
+        .collect()
+}
+
+#[test]
+fn what_failed_before_an_abort_is_done_again_once_the_cause_is_gone() {
+    let dir = home();
+    let (experiment, mut state) = three_cells(dir.path(), 1);
+    let aborted = |state: &mut State| {
+        let failed = go_on(&experiment, state, u32::MAX, |_, _| true).unwrap_err();
+        assert!(matches!(failed, LabError::Failing { count: 3, .. }));
+    };
+    aborted(&mut state);
+    assert_eq!(tried(&state), [(0, 0, false), (0, 0, false), (0, 1, false)]);
+    // The cause is still there.
+    aborted(&mut state);
+    drop(state);
+    let mut state = State::open(&dir.path().join("x")).unwrap();
+    let ending = go_on(&experiment, &mut state, u32::MAX, |_, _| false).unwrap();
+    assert_eq!(ending, Ending::Completed);
+    assert_eq!(
+        tried(&state)[6..],
+        [(0, 0, true), (0, 1, true), (0, 2, true)]
+    );
+    assert_eq!(unmeasured(state.plan(), state.attempts()), []);
+}
+
+#[test]
+fn what_failed_in_a_block_that_is_over_stays_so_and_what_failed_in_the_last_one_is_tried_again() {
+    let dir = home();
+    let (experiment, mut state) = three_cells(dir.path(), 3);
+    let second = |line: &str, _| line.contains("2ms");
+    // Two blocks of four tries, and the third up to the cell after the one that fails.
+    let ending = go_on(&experiment, &mut state, 7, second).unwrap();
+    assert_eq!(ending, Ending::Stopped);
+    let last = [(1, 0, true), (1, 1, false), (1, 1, false)];
+    assert_eq!(tried(&state)[4..], last);
+    // Two failures of before and one of now are no row.
+    let once = |line: &str, done| line.contains("2ms") && done == 0;
+    go_on(&experiment, &mut state, u32::MAX, once).unwrap();
+    assert_eq!(
+        tried(&state)[7..],
+        [
+            (1, 1, false),
+            (1, 1, true),
+            (1, 2, true),
+            (2, 0, true),
+            (2, 1, true),
+            (2, 2, true)
+        ]
+    );
+    let counted = Outcomes {
+        valid: 8,
+        invalid: 0,
+        failed: 1,
+    };
+    assert_eq!(outcomes(state.attempts()), counted);
+}
+
+#[test]
+fn a_cell_that_failed_each_time_is_named_with_its_last_try() {
+    let dir = home();
+    let (experiment, mut state) = three_cells(dir.path(), 2);
+    let second = |line: &str, _| line.contains("2ms");
+    go_on(&experiment, &mut state, u32::MAX, second).unwrap();
+    let without = unmeasured(state.plan(), state.attempts());
+    let [one] = without[..] else {
+        panic!("{without:?}")
+    };
+    assert_eq!((one.cell, one.measurement, one.last.slot.block), (1, 0, 1));
+    assert_eq!(one.last.detail.as_deref(), Some("broken"));
 }
