@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::file::Experiment;
+use crate::outcome::{Unmeasured, outcomes, unmeasured};
 use crate::plan::Plan;
 use crate::state::{Attempt, RunEnd, Snapshot};
 
@@ -39,18 +40,38 @@ pub struct StatusShown {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ExperimentShown {
+    /// Measurements of cells that were tried and have no valid run.
+    pub without_valid_run: Vec<UnmeasuredShown>,
     /// What is measured in which order.
     pub plan: Plan,
     /// Figures that it compares by.
     pub compare: Vec<String>,
     /// Runs that were planned, repeats apart.
     pub runs_planned: u64,
-    /// Runs of the plan that are done.
+    /// Runs of the plan that were recorded, valid or not.
     pub runs_done: u64,
+    /// Runs of the plan of which each try failed.
+    pub runs_failed: u64,
     /// Why it is over. Null while it is not.
     pub finished: Option<String>,
     /// Every try of a run, in their order.
     pub runs: Vec<AttemptShown>,
+}
+
+/// A measurement of a cell that was tried and has no valid run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct UnmeasuredShown {
+    /// Its cell, and its measurement where there are several.
+    pub name: String,
+    /// Its cell, from 0.
+    pub cell: u32,
+    /// Its measurement of the cell, from 0.
+    pub measurement: u32,
+    /// How the last try ended. Null where it goes on.
+    pub end: Option<RunEnd>,
+    /// Why. Null where nothing was noted.
+    pub detail: Option<String>,
 }
 
 /// One try of a run.
@@ -87,16 +108,27 @@ impl StatusShown {
 }
 
 impl ExperimentShown {
-    /// Says how far it is, of whose plan `runs_done` runs are done.
+    /// Says how far it is; `name` names a measurement of a cell.
     #[must_use]
-    pub fn of(snapshot: &Snapshot, runs_done: u64) -> Self {
+    pub fn of(snapshot: &Snapshot, name: impl Fn(&Unmeasured<'_>) -> String) -> Self {
+        let outcomes = outcomes(&snapshot.attempts);
+        let without = unmeasured(&snapshot.plan, &snapshot.attempts);
+        let without = without.iter().map(|of| UnmeasuredShown {
+            name: name(of),
+            cell: of.cell,
+            measurement: of.measurement,
+            end: of.last.end,
+            detail: of.last.detail.clone(),
+        });
         // The file is as it was when it began: it was checked then.
         let metrics = Experiment::parse("experiment.toml", &snapshot.text).map(|e| e.metrics);
         Self {
+            without_valid_run: without.collect(),
             plan: snapshot.plan.clone(),
             compare: metrics.unwrap_or_default(),
             runs_planned: snapshot.plan.runs(),
-            runs_done,
+            runs_done: outcomes.valid + outcomes.invalid,
+            runs_failed: outcomes.failed,
             finished: snapshot.finished.clone(),
             runs: snapshot.attempts.iter().map(AttemptShown::of).collect(),
         }

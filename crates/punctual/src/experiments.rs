@@ -130,9 +130,13 @@ pub(crate) fn finish(
         Ending::Completed => {}
     }
     let name = &experiment.name;
-    print(&status::text(&status::summary(state.dir())?))?;
+    let summary = status::summary(state.dir())?;
+    print(&status::text(&summary))?;
     print(&format!(" results: `punctual experiment results {name}`\n"))?;
-    Ok(Exit::Fine)
+    Ok(match summary.unmeasured().is_empty() {
+        true => Exit::Fine,
+        false => Exit::Failed,
+    })
 }
 
 /// Says how an experiment is gone on with.

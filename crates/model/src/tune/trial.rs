@@ -47,6 +47,19 @@ pub struct TrialReport {
     pub complete: bool,
 }
 
+impl TrialReport {
+    /// The knobs, or the machine `without any knob`, of which there is no valid run.
+    pub fn without_valid_run(&self) -> Vec<&str> {
+        let none = self.baseline.iter().all(|figure| figure.runs == 0);
+        let treatments = self.treatments.iter().filter(|of| of.runs == 0);
+        let baseline = none.then_some("without any knob");
+        baseline
+            .into_iter()
+            .chain(treatments.map(|of| of.name.as_str()))
+            .collect()
+    }
+}
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -3,54 +3,67 @@
 
 //! How far the experiments of a store are.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use punctual_lab::outcome::{Outcomes, Unmeasured, outcomes, unmeasured};
 use punctual_lab::state::{RunEnd, Snapshot};
+use punctual_verdict::words::counted;
 
 use super::{experiment_of, resume_by};
 use crate::error::CliError;
+
+/// More cells than this are counted and not named.
+const NAMED: usize = 12;
 
 /// How far one experiment is.
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) snapshot: Snapshot,
-    pub(crate) done: u64,
-    ends: [usize; 4],
+    pub(crate) outcomes: Outcomes,
     /// How it is gone on with.
     how_on: String,
+    /// The command that alone can carry it out.
+    command: Option<String>,
 }
 
-const ENDS: [(RunEnd, &str); 4] = [
-    (RunEnd::Valid, "valid"),
-    (RunEnd::Invalid, "invalid"),
-    (RunEnd::Failed, "failed"),
-    (RunEnd::Interrupted, "interrupted"),
-];
+impl Summary {
+    /// Measurements of cells that were tried and have no valid run.
+    pub(crate) fn unmeasured(&self) -> Vec<Unmeasured<'_>> {
+        unmeasured(&self.snapshot.plan, &self.snapshot.attempts)
+    }
+
+    /// Names one of them: its cell, and its measurement where there are several.
+    pub(crate) fn name(&self, of: &Unmeasured<'_>) -> String {
+        let plan = &self.snapshot.plan;
+        let measurement = plan.measurements.get(of.measurement as usize);
+        let measurement = measurement.filter(|_| plan.measurements.len() > 1);
+        let measurement = measurement.map(|name| format!(", {name}"));
+        plan.cell_name(of.cell) + &measurement.unwrap_or_default()
+    }
+}
+
+/// How a try ended, in a word.
+pub(crate) const fn word(end: Option<RunEnd>) -> &'static str {
+    match end {
+        Some(RunEnd::Valid) => "valid",
+        Some(RunEnd::Invalid) => "invalid",
+        Some(RunEnd::Failed) => "failed",
+        Some(RunEnd::Interrupted) | None => "interrupted",
+    }
+}
 
 /// Reads the state in `dir`.
 pub(crate) fn summary(dir: &Path) -> Result<Summary, CliError> {
     let snapshot = Snapshot::read(dir)?;
-    let mut slots: Vec<_> = snapshot
-        .attempts
-        .iter()
-        .filter(|a| matches!(a.end, Some(end) if end != RunEnd::Interrupted))
-        .map(|a| a.slot)
-        .collect();
-    slots.sort_unstable();
-    slots.dedup();
-    let of = |end| {
-        let attempts = snapshot.attempts.iter();
-        attempts.filter(|a| a.end == Some(end)).count()
-    };
-    let ends = ENDS.map(|(end, _)| of(end));
     // A file that this version does not understand hides nothing of what was done.
     let experiment = experiment_of(&snapshot.text, &snapshot.plan).ok();
     let command = experiment.and_then(|experiment| experiment.command);
     Ok(Summary {
         how_on: resume_by(command.as_deref(), &snapshot.plan.name),
-        done: slots.len() as u64,
-        ends,
+        outcomes: outcomes(&snapshot.attempts),
+        command,
         snapshot,
     })
 }
@@ -58,25 +71,96 @@ pub(crate) fn summary(dir: &Path) -> Result<Summary, CliError> {
 /// Says it in a few lines.
 pub(crate) fn text(summary: &Summary) -> String {
     let plan = &summary.snapshot.plan;
-    let counts = ENDS.iter().zip(summary.ends).filter(|(_, n)| *n > 0);
-    let counts: Vec<String> = counts.map(|((_, name), n)| format!("{n} {name}")).collect();
+    let Outcomes {
+        valid,
+        invalid,
+        failed,
+    } = summary.outcomes;
     let state = match &summary.snapshot.finished {
         Some(reason) => format!("finished: {reason}"),
         None => summary.how_on.clone(),
     };
     format!(
-        "Experiment `{}`: {} of {} runs done ({}), seed {}{}\n {state}\n",
+        "{}Experiment `{}`: {} of {} runs done{}{}{}, seed {}{}\n {state}\n",
+        without_valid_run(summary),
         plan.name,
-        summary.done,
+        valid + invalid,
         plan.runs(),
-        if counts.is_empty() {
-            "none yet".to_owned()
-        } else {
-            counts.join(", ")
+        match counts([(valid, "valid"), (invalid, "invalid")]) {
+            counts if counts.is_empty() => counts,
+            counts => format!(" ({counts})"),
         },
+        match failed {
+            0 => String::new(),
+            failed => format!(", {failed} failed"),
+        },
+        tries(summary),
         plan.seed,
         replanned(&summary.snapshot.replanned)
     )
+}
+
+/// `2 valid, 1 invalid`.
+fn counts<const N: usize>(counts: [(u64, &str); N]) -> String {
+    let counts = counts.into_iter().filter(|(n, _)| *n > 0);
+    let counts: Vec<String> = counts.map(|(n, name)| format!("{n} {name}")).collect();
+    counts.join(", ")
+}
+
+/// Counts the tries, where runs took more than one.
+fn tries(summary: &Summary) -> String {
+    let ended = summary.snapshot.attempts.iter().filter_map(|a| a.end);
+    let ended: Vec<RunEnd> = ended.collect();
+    let of = |end| ended.iter().filter(|known| **known == end).count() as u64;
+    let Outcomes {
+        valid,
+        invalid,
+        failed,
+    } = summary.outcomes;
+    if ended.len() as u64 == valid + invalid + failed {
+        return String::new();
+    }
+    let ends = [
+        RunEnd::Valid,
+        RunEnd::Invalid,
+        RunEnd::Failed,
+        RunEnd::Interrupted,
+    ];
+    let ends = ends.map(|end| (of(end), word(Some(end))));
+    format!(
+        "; {} ({})",
+        counted(ended.len() as u64, "attempt"),
+        counts(ends)
+    )
+}
+
+/// Names the cells that have no valid run although they were tried, and why.
+fn without_valid_run(summary: &Summary) -> String {
+    let all = summary.unmeasured();
+    if all.is_empty() {
+        return String::new();
+    }
+    let plan = &summary.snapshot.plan;
+    let cells: BTreeSet<u32> = all.iter().map(|of| of.cell).collect();
+    let mut lines = vec![format!(
+        "No valid run in {} of {}:\n",
+        cells.len(),
+        counted(plan.cells.len() as u64, "cell")
+    )];
+    lines.extend(all.iter().take(NAMED).map(|of| {
+        let why = of.last.detail.as_deref().unwrap_or("no reason was noted");
+        format!(" {}: {}: {why}\n", summary.name(of), word(of.last.end))
+    }));
+    if let more @ 1.. = all.len().saturating_sub(NAMED) {
+        lines.push(format!(" and {more} more\n"));
+    }
+    if summary.snapshot.finished.is_some() && summary.command.is_none() {
+        lines.push(format!(
+            " Once the cause is fixed, start over: `punctual experiment rm {}` frees the name.\n",
+            plan.name
+        ));
+    }
+    lines.concat()
 }
 
 /// Says how many blocks an edited file took away or added.

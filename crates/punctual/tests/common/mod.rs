@@ -202,6 +202,13 @@ impl Answer {
         self
     }
 
+    /// Requires that an experiment was carried out. On a busy machine a cell may have no valid run.
+    pub(crate) fn carried_out(&self) -> &Self {
+        let is_whole = self.code() == 0 || (self.code() == 1 && !self.stderr.contains("Error: "));
+        assert!(is_whole, "{self:#?}");
+        self
+    }
+
     /// Requires one error that ends with `code` and says each of `parts`.
     pub(crate) fn error(&self, code: i32, parts: &[&str]) -> &Self {
         assert_eq!(self.code(), code, "{self:#?}");

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::common::{Home, finish, stored};
 use crate::schema::{assert_valid, schema};
 
+mod failed;
 mod file_text;
 
 /// Kills of one experiment. More with `PUNCTUAL_TEST_KILLS`.
@@ -193,7 +194,7 @@ fn without_a_seed_the_plan_shows_the_order_that_is_run() {
         home.command(args)
     };
     let shown = finish(with("plan", "--json")).fine().json();
-    finish(with("run", "--quiet")).fine();
+    finish(with("run", "--quiet")).carried_out();
     let recorded = status(&home);
     assert_eq!(shown["seed"], recorded["plan"]["seed"]);
     assert_eq!(slots(&recorded).len(), 6 * 4);
@@ -215,7 +216,7 @@ fn an_edited_file_goes_on_or_says_what_differs_and_a_name_can_be_freed() {
     let one = FAST
         .replace("blocks = 3", "blocks = 1")
         .replace("seed = 11\n", "");
-    run(&one, "--quiet").fine();
+    run(&one, "--quiet").carried_out();
     let first = status(&home);
     assert_eq!(slots(&first).len(), 12);
     run(&one, "--quiet")
@@ -225,7 +226,7 @@ fn an_edited_file_goes_on_or_says_what_differs_and_a_name_can_be_freed() {
     run(&two, "--quiet")
         .error(1, &["the file has changed"])
         .hinted();
-    run(&two, "--replan").fine();
+    run(&two, "--replan").carried_out();
     let second = status(&home);
     assert_eq!(
         slots(&second)[..12],
@@ -242,7 +243,7 @@ fn an_edited_file_goes_on_or_says_what_differs_and_a_name_can_be_freed() {
         .error(2, &["no such experiment"]);
     home.run(["experiment", "rm", "fast"]).fine();
     assert_eq!(home.list().len(), 18, "the runs stay");
-    run(&one, "--quiet").fine();
+    run(&one, "--quiet").carried_out();
     assert_eq!(home.list().len(), 30);
     home.run(["experiment", "rm", "fast", "--runs"]).fine();
     assert_eq!(home.list().len(), 18);

@@ -516,7 +516,7 @@ blocks = 1
             first |= page.contains("punctual_runs_done 0\n");
             second |= page.contains("punctual_runs_done 1\n");
         }
-        running.wait().fine();
+        running.wait().carried_out();
         first && second
     });
     assert!(both, "a run was never seen");

@@ -111,7 +111,7 @@ fn every_cell_is_measured_under_its_settings_and_none_stays() {
     let Some(live) = Live::new() else { return };
     write(&live, FILE);
     let before = live.dump();
-    finish(experiment(&live, "run", "knobs.toml")).fine();
+    finish(experiment(&live, "run", "knobs.toml")).carried_out();
     assert_same(&live.dump(), &before, "after the experiment");
     let runs = status(&live)["runs"].as_array().unwrap().len();
     assert_eq!(runs, 8);
@@ -148,7 +148,7 @@ fn a_cell_that_is_killed_is_reverted_before_the_next_one_and_done_again() {
     });
     assert!(met, "no cell tunes");
     let answer = running.wait();
-    assert_eq!(answer.code(), 0, "{answer:?}");
+    answer.carried_out();
     assert_same(&live.dump(), &before, "after a kill");
     let status = status(&live);
     let failed = |run: &&Value| run["end"] == "failed";
@@ -182,7 +182,7 @@ fn an_experiment_that_is_killed_leaves_the_machine_as_it_was_and_goes_on() {
         assert!(wait_until(idle), "{round}");
         assert_same(&live.dump(), &before, round);
     }
-    finish(experiment(&live, "resume", "knobs")).fine();
+    finish(experiment(&live, "resume", "knobs")).carried_out();
     assert_same(&live.dump(), &before, "resumed");
     assert_cells(&live);
 }

@@ -38,7 +38,7 @@ fn a_trial_measures_each_knob_alone_and_all_together_and_nothing_stays() {
     let Some(live) = Live::new() else { return };
     let before = live.dump();
     let answer = live.tune(&format!("{TRIED} --blocks 2 --seed 7 --json"));
-    let report = answer.fine().json();
+    let report = answer.carried_out().json();
     assert_valid("trial.schema.json", &report);
     assert_same(&live.dump(), &before, "after the trial");
     let treatments = report["treatments"].as_array().unwrap();
@@ -139,7 +139,7 @@ fn a_trial_that_is_killed_goes_on_where_it_was() {
         "{how}"
     );
     let report = resume(&format!("{again} --seed 7"));
-    let report = report.fine().json();
+    let report = report.carried_out().json();
     assert_valid("trial.schema.json", &report);
     assert_eq!(report["complete"], true);
     assert_eq!((&report["blocks"], &report["seed"]), (&2.into(), &7.into()));

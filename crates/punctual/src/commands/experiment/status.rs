@@ -5,13 +5,14 @@
 
 use std::path::Path;
 
+use punctual_lab::outcome::Unmeasured;
 use punctual_lab::shown::{ExperimentShown, StatusShown};
 
 use crate::cli::ExperimentStatusArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::dir_of;
-use crate::experiments::status::{must_exist, names, summary, text};
+use crate::experiments::status::{Summary, must_exist, names, summary, text};
 use crate::home;
 use crate::output::{self, print};
 
@@ -31,7 +32,11 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentStatusArgs) -> Result<E
     }
     if args.json {
         let all = all.iter();
-        let all = all.map(|of| ExperimentShown::of(&of.snapshot, of.done));
+        let shown = |of: &Summary| {
+            let names = |unmeasured: &Unmeasured<'_>| of.name(unmeasured);
+            ExperimentShown::of(&of.snapshot, names)
+        };
+        let all = all.map(shown);
         output::json(&StatusShown::of(all.collect()))?;
     } else if all.is_empty() {
         print("No experiments.\n")?;

@@ -128,6 +128,9 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         ..found(&store, &experiment, &state, &tried, args.effect.0)?
     };
     show(&report, args.json, Document::of_trial)?;
+    if complete && !report.without_valid_run().is_empty() {
+        return Ok(Exit::Failed);
+    }
     if complete {
         return Ok(Exit::Fine);
     }

@@ -44,7 +44,7 @@ fn a_damaged_time_in_the_log_is_an_error_and_no_panic() {
         path.into_os_string(),
         "-q".into(),
     ];
-    finish(home.command(args)).fine();
+    finish(home.command(args)).carried_out();
     let log = home.store().join("experiments/fast/log.jsonl");
     let text = String::from_utf8(fs::read(&log).unwrap()).unwrap();
     let lines: Vec<&str> = text

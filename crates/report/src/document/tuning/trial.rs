@@ -56,10 +56,17 @@ impl Document {
             open(|of| matches!(of, TrialVerdict::TooFewBlocks { .. })),
         ));
         let sentence = parts.join("; ");
-        let cut = "CUT SHORT: the end was asked for, these are the whole blocks so far";
+        let without = report.without_valid_run();
+        let fault = match report.complete {
+            false => Some(
+                "CUT SHORT: the end was asked for, these are the whole blocks so far".to_owned(),
+            ),
+            true if without.is_empty() => None,
+            true => Some(format!("NO VALID RUN: {}", without.join(", "))),
+        };
         Self::of("What each knob gains", blocks)
             .answering(tone, word, sentence)
-            .faulted((!report.complete).then(|| cut.to_owned()))
+            .faulted(fault)
     }
 }
 
@@ -271,5 +278,18 @@ mod tests {
         ] {
             assert!(words.contains(part), "{part}: {text}");
         }
+        let mut whole = TrialReport {
+            complete: true,
+            ..report
+        };
+        let words = |report: &TrialReport| {
+            let text = text::page(&Document::of_trial(report), 120, Detail::Summary);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(!words(&whole).contains("NO VALID RUN"));
+        whole.baseline[0].runs = 0;
+        whole.treatments[0].runs = 0;
+        let none = "NO VALID RUN: without any knob, dma_latency";
+        assert!(words(&whole).contains(none), "{}", words(&whole));
     }
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Experiments of which runs fail: what is done again, and that nobody takes them for whole.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::file;
+use crate::common::Home;
+
+/// An experiment whose loads are `levels`, in their order.
+fn loads(levels: &str, blocks: u32) -> String {
+    format!(
+        r#"
+name = "loads"
+order = "as-written"
+repeat-invalid = 0
+compare = ["p50"]
+
+[[measure]]
+instrument = "wakeup"
+options = {{ priority = "o", dma-latency = "off", threads = 1, samples = 10, interval = "1ms" }}
+
+[[factor]]
+name = "load"
+load = true
+levels = {{ {levels} }}
+
+[stop]
+blocks = {blocks}
+"#
+    )
+}
+
+fn status(home: &Home) -> Value {
+    let answer = home.run(["experiment", "status", "loads", "--json"]);
+    answer.fine().json()["experiments"][0].clone()
+}
+
+fn write_tool(path: &Path) {
+    fs::write(path, "#!/bin/sh\nwhile :; do sleep 0.01; done\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn what_failed_before_an_abort_is_done_by_resume_once_the_cause_is_gone() {
+    let home = Home::aside();
+    let tool = home.dir().join("tool");
+    let load = tool.display();
+    let levels = format!("a = \"cmd:{load} a\", b = \"cmd:{load} b\"");
+    let path = file(&home, &loads(&levels, 1));
+    let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    answer.error(1, &["3 runs in a row failed"]).hinted();
+    let aborted = home.run(["experiment", "status", "loads"]);
+    let said = &aborted.fine().stdout;
+    assert!(said.starts_with("No valid run in 2 of 2 cells:\n load=a: failed: "));
+    let counts = "0 of 2 runs done, 2 failed; 3 attempts (3 failed)";
+    assert!(said.contains(counts), "{said}");
+    write_tool(&tool);
+    let resumed = home.run(["experiment", "resume", "loads"]);
+    resumed.carried_out();
+    let status = status(&home);
+    assert_eq!(status["runs_done"], 2, "{status:#}");
+    assert_eq!(status["runs_failed"], 0, "{status:#}");
+    assert_eq!(status["finished"], "all blocks are done");
+}
+
+#[test]
+fn an_experiment_of_which_a_cell_has_no_valid_run_fails_and_names_it_first() {
+    let home = Home::aside();
+    let levels = format!(
+        "none = \"none\", missing = \"cmd:{}\"",
+        home.dir().join("tool").display()
+    );
+    let path = file(&home, &loads(&levels, 2));
+    let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let said = &answer.stdout;
+    assert!(said.starts_with("No valid run in "), "{said}");
+    for part in [
+        "\n load=missing: failed: ",
+        "tool: not found\n",
+        "punctual experiment rm loads",
+        "2 of 4 runs done (",
+        "), 2 failed; 6 attempts (",
+        "4 failed)",
+        "finished: all blocks are done",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let status = status(&home);
+    assert_eq!(status["runs_done"], 2);
+    assert_eq!(status["runs_failed"], 2);
+    let without = status["without_valid_run"].as_array().unwrap();
+    let missing = without.iter().find(|of| of["name"] == "load=missing");
+    let missing = missing.unwrap();
+    assert_eq!(missing["cell"], 1);
+    assert_eq!(missing["end"], json!("failed"));
+    for (gate, code) in [
+        ("--fail-on=worse", 6),
+        ("--fail-on=different", 6),
+        ("--require=no sample > 100s in 2", 3),
+    ] {
+        let answer = home.run(["experiment", "results", "loads", gate]);
+        assert_eq!(answer.code(), code, "{gate}: {answer:#?}");
+    }
+    // It is over: what would be measured now was not measured next to the others.
+    let resumed = home.run(["experiment", "resume", "loads"]);
+    assert_eq!(resumed.code(), 1, "{resumed:#?}");
+}
