@@ -63,6 +63,7 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
         cpus_online: online,
         cmdline,
         tuning: None,
+        tuning_unknown: None,
     }
 }
 

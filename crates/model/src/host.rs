@@ -58,10 +58,13 @@ pub struct HostFacts {
     pub sched_rt_period_us: Option<i64>,
     /// Kernel command line.
     pub cmdline: Option<String>,
-    /// What `punctual tune` had changed at that time. Absent where nothing was, or where that could
-    /// not be seen for lack of privilege.
+    /// What `punctual tune` had changed at that time. Absent where nothing was, and where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningInEffect>,
+    /// Why it is unknown what `punctual tune` had changed. Absent where it is known, and in runs of older programs,
+    /// which did not tell the two apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning_unknown: Option<String>,
 }
 
 /// CPUs that the kernel calls equally fast.

@@ -481,14 +481,18 @@ pub(crate) fn remark_on_left(place: &Place) {
 
 /// Reads the facts of the machine, and what tuning has changed of it.
 pub(crate) fn host_facts(sys: &SysRoot) -> HostFacts {
-    let tuner = Place::here().tuner().ok();
-    let left = tuner.and_then(|tuner| tuner.left().ok());
+    let left = Place::here().tuner().and_then(|tuner| Ok(tuner.left()?));
+    let (tuning, tuning_unknown) = match left {
+        Ok(Left::Changes(journal)) => (TuningInEffect::of(&status_of(sys, &journal)), None),
+        Ok(Left::Nothing | Left::OtherBoot(_)) => (None, None),
+        Err(_) if !punctual_sys::thread::is_root() => {
+            (None, Some("only root can see it".to_owned()))
+        }
+        Err(err) => (None, Some(err.in_one_line())),
+    };
     HostFacts {
-        tuning: match left {
-            Some(Left::Changes(journal)) => TuningInEffect::of(&status_of(sys, &journal)),
-            // Who may not look at the journal does not know.
-            _ => None,
-        },
+        tuning,
+        tuning_unknown,
         ..punctual_host::inspect(sys)
     }
 }

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use crate::common::machine::{self, Tmpfs};
-use crate::common::{Answer, Home, Running, finish, wait_until};
+use crate::common::{Answer, Home, QUICK, Running, finish, wait_until};
 
 /// This machine, for one test at a time.
 pub(crate) struct Live {
@@ -477,6 +477,30 @@ fn an_unprivileged_user_can_plan_and_nothing_else() {
     tune(&["trial"]).error(5, &["needs root"]);
     tune(&["boot", "apply", "--cpus", "1", "--yes"]).error(5, &["needs root"]);
     tune(&["boot", "plan", "--cpus", "1"]).fine();
+    // What is in effect only root can see, and the user's record does not say that it was nothing.
+    live.tune("apply --set vm.swappiness=11").fine();
+    let store = live.home.dir().join("users");
+    std::fs::create_dir(&store).unwrap();
+    std::os::unix::fs::chown(&store, Some(65_534), Some(65_534)).unwrap();
+    let users = |args: &[&str]| {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = Command::new(&copy);
+        command.args(args).env_clear().env("PUNCTUAL_HOME", &store);
+        command.stdin(Stdio::null()).uid(65_534).gid(65_534);
+        finish(command)
+    };
+    let record = users(&QUICK).record();
+    live.tune("revert").fine();
+    assert!(record["host"].get("tuning").is_none(), "{record}");
+    assert_eq!(record["host"]["tuning_unknown"], "only root can see it");
+    let shown = users(&["runs", "show"]);
+    assert!(
+        shown
+            .fine()
+            .stdout
+            .contains("Tuned     unknown: only root can see it"),
+        "{shown:?}"
+    );
 }
 
 #[test]

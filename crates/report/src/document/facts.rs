@@ -59,11 +59,11 @@ pub(crate) fn host_facts(host: &HostFacts, is_imported: bool) -> Vec<(String, St
     let booted = host.cmdline.iter().cloned();
     facts.extend(booted.map(|line| ("Booted".to_owned(), line)));
     let tuned = host.tuning.as_ref().map(tuned);
-    let none = match is_imported {
-        true => "unknown",
-        false => "no tuning in effect was found",
-    };
-    let tuned = tuned.unwrap_or_else(|| none.to_owned());
+    let tuned = tuned.unwrap_or_else(|| match &host.tuning_unknown {
+        Some(why) => clean(&format!("unknown: {why}")).into_owned(),
+        None if is_imported => "unknown".to_owned(),
+        None => "no tuning in effect was found".to_owned(),
+    });
     facts.push(("Tuned".to_owned(), tuned));
     facts
 }
@@ -345,5 +345,29 @@ const fn clock(clock: Clock) -> &'static str {
         Clock::Realtime => "CLOCK_REALTIME",
         Clock::Tai => "CLOCK_TAI",
         Clock::Boottime => "CLOCK_BOOTTIME",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuning_that_could_not_be_seen_is_not_called_none() {
+        let said = |tuning_unknown: Option<&str>, is_imported| {
+            let host = HostFacts {
+                tuning_unknown: tuning_unknown.map(str::to_owned),
+                ..HostFacts::default()
+            };
+            let facts = host_facts(&host, is_imported);
+            let tuned = facts.into_iter().find(|(name, _)| name == "Tuned");
+            tuned.unwrap().1
+        };
+        assert_eq!(
+            said(Some("only root can see it"), false),
+            "unknown: only root can see it"
+        );
+        assert_eq!(said(None, false), "no tuning in effect was found");
+        assert_eq!(said(None, true), "unknown");
     }
 }

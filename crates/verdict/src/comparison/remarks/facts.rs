@@ -75,7 +75,8 @@ const LATENCY: [Fact; 35] = [
         Some(format!("{runtime} of {period}"))
     }),
     ("tuning", |run| {
-        let known = run.host.kernel_release.is_some();
+        let host = &run.host;
+        let known = host.kernel_release.is_some() && host.tuning_unknown.is_none();
         known.then(|| run.host.tuning.as_ref().map(tuned).unwrap_or_default())
     }),
     ("dma_latency", |run| {
