@@ -300,6 +300,21 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "memory-lock-limit",
             Found,
         ),
+        // By a file capability, which its user's other programs do not have.
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/status:\n|Uid:\t7\t7\t7\t7\n|CapEff:\t0000000000800000\n|CapAmb:\t0000000000000000",
+            "rt-priority-limit",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/status:\n|Uid:\t7\t7\t7\t7\n|CapEff:\t0000000000800000\n|CapAmb:\t0000000000800000",
+            "rt-priority-limit",
+            Fine,
+        ),
         (
             "kvm-guest",
             None,

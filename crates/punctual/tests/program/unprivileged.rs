@@ -522,3 +522,10 @@ fn a_store_of_root_is_readable_for_its_group_and_for_nobody_else() {
     ask("--clear-groups", &["runs", "list"]).error(1, &["Permission denied"]);
     assert_eq!(owner.list().len(), 1);
 }
+    // The rules of `doctor` are about the user's programs.
+    let diagnosis = path(&["doctor", "--json"]).json();
+    let findings = diagnosis["verdicts"].as_array().unwrap();
+    let limit = findings
+        .iter()
+        .find(|rule| rule["rule"]["id"] == "rt-priority-limit");
+    assert_eq!(limit.unwrap()["outcome"], "found", "{limit:?}");

@@ -10,7 +10,7 @@ use super::super::case::{
 };
 use super::super::parse::{
     CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, is_of_user_namespace, rt_budget_files,
-    soft_limit,
+    soft_limit, status,
 };
 use super::NOT_APART;
 
@@ -264,7 +264,7 @@ fn fair_server(case: &Case<'_>) -> Answer {
     )
 }
 
-/// Whether this process has a capability that the kernel heeds for scheduling and locked memory.
+/// Whether this user's programs have a capability that the kernel heeds for scheduling and locked memory.
 fn capable(case: &Case<'_>, bit: u32) -> Result<Option<punctual_model::Evidence>, NotKnown> {
     if let Some(map) = case.text_if("/proc/self/uid_map")?
         && is_of_user_namespace(map.value)
@@ -273,7 +273,17 @@ fn capable(case: &Case<'_>, bit: u32) -> Result<Option<punctual_model::Evidence>
     }
     let seen = case.text("/proc/self/status")?;
     let has = case.parsed(&seen, |text| capability(text, bit))?.value;
-    Ok(has.map(|word| evidence(seen.path, format!("CapEff: {word}"))))
+    // What the file of this program gives its user's other programs do not have: only root's, and an ambient
+    // capability, go over exec(2) (capabilities(7)).
+    let is_users = match status(seen.value, "Uid").and_then(|ids| ids.split_whitespace().next()) {
+        None | Some("0") => true,
+        Some(_) => status(seen.value, "CapAmb")
+            .and_then(|bits| u64::from_str_radix(bits, 16).ok())
+            .is_some_and(|bits| bits >> bit & 1 == 1),
+    };
+    Ok(has
+        .filter(|_| is_users)
+        .map(|word| evidence(seen.path, format!("CapEff: {word}"))))
 }
 
 /// Returns the soft limit of a resource; nothing if there is none.
