@@ -97,16 +97,8 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = TiedChild::start(command, bounds).map_err(|err| match err.kind() {
-            io::ErrorKind::NotFound => MeasureError::Unsupported {
-                what: format!("{name} is not installed"),
-                hint: Some(hint.to_owned()),
-            },
-            _ => MeasureError::Program {
-                program: name.to_owned(),
-                reason: format!("cannot be started: {err}"),
-            },
-        })?;
+        let mut child = TiedChild::start(command, bounds)
+            .map_err(|err| not_started(name, bounds, hint, &err))?;
         let process = child.process();
         let (out, err) = (process.stdout.take(), process.stderr.take());
         let (send, lines) = channel();
@@ -326,12 +318,38 @@ impl Threads {
     }
 }
 
+/// Says why a program could not be started within `bounds`: what is refused before its exec(2) is no fault of it.
+fn not_started(name: &str, bounds: &Bounds, hint: &str, err: &io::Error) -> MeasureError {
+    if err.kind() == io::ErrorKind::NotFound {
+        return MeasureError::Unsupported {
+            what: format!("{name} is not installed"),
+            hint: Some(hint.to_owned()),
+        };
+    }
+    if let Some(policy) = bounds.policy
+        && let Err(source) = sched::tried(policy, bounds.cpus.as_ref())
+    {
+        return MeasureError::Policy { policy, source };
+    }
+    MeasureError::Program {
+        program: name.to_owned(),
+        reason: format!("cannot be started: {err}"),
+    }
+}
+
 /// Says why a program that somebody names does not get `policy`: a privilege that comes from our file is everybody's
 /// who may run the file, so it is only for what we do ourselves.
 pub(crate) fn not_lent(policy: Policy) -> String {
+    let limit = match policy {
+        Policy::Deadline { .. } => "",
+        Policy::Fifo { .. } | Policy::RoundRobin { .. } => {
+            ", or raise your own limit on real-time priority (ulimit -r, limits.conf(5))"
+        }
+        _ => ", or raise your own limit on niceness (ulimit -e, limits.conf(5))",
+    };
     format!(
         "{} ({policy}) is refused for programs that you name, because only the file capability of \
-         punctual allows it; run it with sudo, or raise your own limit (ulimit -r, limits.conf(5))",
+         punctual allows it; run it with sudo{limit}",
         policy.kernel_name()
     )
 }

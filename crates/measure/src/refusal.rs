@@ -8,15 +8,19 @@
 //! Documentation/scheduler/sched-rt-group.rst). The right is `CAP_SYS_NICE` in the first user namespace, or a
 //! limit on real-time priority.
 
+use std::io;
+
 use punctual_model::Policy;
-use punctual_sys::SysRoot;
 use punctual_sys::proc::{is_in_user_namespace, status};
+use punctual_sys::{SysRoot, sched};
 
 use crate::budget::Budgets;
 
-/// How a user gets the right.
-pub const PRIVILEGE_HINT: &str = "run it with sudo, or allow real-time scheduling for a \
-     group: put the lines `@realtime - rtprio 95` and `@realtime - memlock unlimited` in \
+/// The real-time priority that a group is advised to be given, unless a higher one is asked for.
+const ADVISED: u8 = 95;
+
+/// How a user gets the right to lock memory.
+pub const LOCK_HINT: &str = "run it with sudo, or allow it for a group: put the line `@realtime - memlock unlimited` in \
      /etc/security/limits.d/realtime.conf, then log in again";
 
 /// The bit of `CAP_SYS_NICE` (capabilities(7)).
@@ -40,11 +44,33 @@ impl Refusal {
     }
 }
 
+/// Returns every reason that is known why this process may not have `policy`.
+pub fn here(policy: Policy) -> Vec<Refusal> {
+    // Of the first thread: how the program was started.
+    let own = i32::try_from(std::process::id()).ok();
+    let own = own.and_then(|first| sched::policy_of(first).ok());
+    refusals(&SysRoot::live(), policy, own, sched::niceness())
+}
+
+/// Says in a line that `policy` was refused with `err`, why, and what helps.
+pub(crate) fn told(policy: Policy, err: &io::Error) -> String {
+    let name = policy.kernel_name();
+    let why = match err.kind() {
+        io::ErrorKind::PermissionDenied => here(policy),
+        _ => Vec::new(),
+    };
+    let why: Vec<String> = why
+        .into_iter()
+        .map(|of| format!("; {}: {}", of.reason, of.remedy))
+        .collect();
+    format!("{name} ({policy}) was refused: {err}{}", why.concat())
+}
+
 /// Returns every reason that is known why this process, which runs with `own` policy and niceness `nice`, may not
 /// have `policy`. None for a deadline policy of who has the right: what else it takes is no matter of rights.
 pub fn refusals(sys: &SysRoot, policy: Policy, own: Option<Policy>, nice: i8) -> Vec<Refusal> {
     if !policy.is_real_time() {
-        return vec![ordinary(policy, own, nice)];
+        return vec![ordinary(sys, policy, own, nice)];
     }
     let rights = right(sys, policy);
     let budget = match policy {
@@ -60,7 +86,7 @@ pub fn refusals(sys: &SysRoot, policy: Policy, own: Option<Policy>, nice: i8) ->
     found
 }
 
-fn ordinary(policy: Policy, own: Option<Policy>, nice: i8) -> Refusal {
+fn ordinary(sys: &SysRoot, policy: Policy, own: Option<Policy>, nice: i8) -> Refusal {
     if own == Some(Policy::Idle) {
         return Refusal::new(
             "this program was started with SCHED_IDLE, which a user may not leave",
@@ -71,6 +97,12 @@ fn ordinary(policy: Policy, own: Option<Policy>, nice: i8) -> Refusal {
         Policy::Other { nice } => nice,
         _ => 0,
     };
+    // Nobody starts a program with nice(1) to have this one.
+    if wish < 0
+        && let Some(refusal) = right(sys, policy)
+    {
+        return refusal;
+    }
     Refusal::new(
         format!("niceness {wish} is below the {nice} that this program was started with"),
         "start it without nice(1), or keep its niceness: --priority o",
@@ -89,15 +121,19 @@ fn right(sys: &SysRoot, policy: Policy) -> Option<Refusal> {
         .and_then(|bits| u64::from_str_radix(bits, 16).ok())
         .is_some_and(|bits| bits >> CAP_SYS_NICE & 1 == 1);
     let foreign = is_in_user_namespace(sys);
-    if (has && !foreign) || is_within_limit(sys, policy) {
+    let limit = Limit::on(sys, policy);
+    if (has && !foreign) || limit.as_ref().is_some_and(Limit::is_enough) {
         return None;
     }
     let effective = status(&text, "Uid").and_then(|ids| ids.split_whitespace().nth(1));
     Some(if foreign {
+        let or = limit.map(|limit| {
+            let (name, shell) = (limit.name, limit.in_shell());
+            format!(", or raise the limit on {name} (`{shell}`) before the namespace is made")
+        });
         Refusal::new(
             "this is a user namespace, where CAP_SYS_NICE does not count",
-            "run it outside, or raise the limit on real-time priority (ulimit -r 95) before the \
-             namespace is made",
+            format!("run it outside{}", or.unwrap_or_default()),
         )
     } else if effective == Some("0") {
         Refusal::new(
@@ -106,25 +142,125 @@ fn right(sys: &SysRoot, policy: Policy) -> Option<Refusal> {
              to what starts Punctual",
         )
     } else {
-        Refusal::new("CAP_SYS_NICE is missing", PRIVILEGE_HINT)
+        match limit {
+            Some(limit) => limit.refusal(policy),
+            None => Refusal::new(
+                format!(
+                    "CAP_SYS_NICE is missing, and no limit allows {}",
+                    policy.kernel_name()
+                ),
+                "run it with sudo",
+            ),
+        }
     })
 }
 
-/// Whether the limit on real-time priority allows it: where it does, no capability is needed.
-fn is_within_limit(sys: &SysRoot, policy: Policy) -> bool {
-    let (Policy::Fifo { priority } | Policy::RoundRobin { priority }) = policy else {
-        return false;
-    };
-    let limits = sys.read("/proc/self/limits").unwrap_or_default();
-    let mut lines = limits.lines();
-    let line = lines.find_map(|line| line.strip_prefix("Max realtime priority"));
-    let soft = line.and_then(|line| line.split_whitespace().next());
-    soft.is_some_and(|soft| {
-        soft == "unlimited"
-            || soft
-                .parse()
-                .is_ok_and(|most: u64| u64::from(priority) <= most)
-    })
+/// A limit of this process (getrlimit(2)) that allows a policy without any capability.
+struct Limit {
+    name: &'static str,
+    /// The option of the shell's `ulimit`.
+    option: char,
+    soft: u64,
+    hard: u64,
+    wanted: u64,
+}
+
+impl Limit {
+    /// Returns the limit that decides on `policy`. None does on a deadline policy (sched(7)).
+    fn on(sys: &SysRoot, policy: Policy) -> Option<Self> {
+        let (key, name, option, wanted) = match policy {
+            Policy::Fifo { priority } | Policy::RoundRobin { priority } => (
+                "Max realtime priority",
+                "real-time priority",
+                'r',
+                u64::from(priority),
+            ),
+            // It counts from 1 for niceness 19 to 40 for -20.
+            Policy::Other { nice } => {
+                let wanted = u64::try_from(20 - i16::from(nice)).unwrap_or_default();
+                ("Max nice priority", "niceness", 'e', wanted)
+            }
+            _ => return None,
+        };
+        let limits = sys.read("/proc/self/limits").unwrap_or_default();
+        let mut lines = limits.lines();
+        let line = lines.find_map(|line| line.strip_prefix(key));
+        let mut words = line.unwrap_or_default().split_whitespace();
+        let mut next = || match words.next() {
+            Some("unlimited") => u64::MAX,
+            word => word.and_then(|word| word.parse().ok()).unwrap_or(0),
+        };
+        Some(Self {
+            name,
+            option,
+            soft: next(),
+            hard: next(),
+            wanted,
+        })
+    }
+
+    const fn is_enough(&self) -> bool {
+        self.wanted <= self.soft
+    }
+
+    fn in_shell(&self) -> String {
+        format!("ulimit -{} {}", self.option, self.wanted)
+    }
+
+    /// Says that it is too low for `policy`, and what helps.
+    fn refusal(&self, policy: Policy) -> Refusal {
+        let name = self.name;
+        let conf = "/etc/security/limits.d/realtime.conf, then log in again";
+        let (reason, lower, raise) = match policy {
+            Policy::Fifo { priority } | Policy::RoundRobin { priority } => {
+                let advised = priority.max(ADVISED);
+                let group = format!(
+                    "run it with sudo, or allow real-time scheduling for a group: put the lines `@realtime - rtprio \
+                     {advised}` and `@realtime - memlock unlimited` in {conf}"
+                );
+                let letter = match policy {
+                    Policy::RoundRobin { .. } => 'r',
+                    _ => 'f',
+                };
+                match self.soft {
+                    0 => ("CAP_SYS_NICE is missing".to_owned(), String::new(), group),
+                    most => (
+                        format!("the limit on {name} is {most}, and {policy} was asked for"),
+                        format!(
+                            "ask for {letter}:{most} (--priority {letter}:{most}, of a load @policy={letter}:{most}), or "
+                        ),
+                        group,
+                    ),
+                }
+            }
+            _ => {
+                let nice = match policy {
+                    Policy::Other { nice } => nice,
+                    _ => 0,
+                };
+                let lowest = 20 - i64::try_from(self.soft.clamp(1, 40)).unwrap_or(20);
+                (
+                    format!(
+                        "niceness {nice} needs CAP_SYS_NICE, or a limit on niceness that allows it"
+                    ),
+                    match lowest {
+                        ..0 => format!(
+                            "ask for {lowest} (--priority o:{lowest}, of a load @nice={lowest}), or "
+                        ),
+                        _ => String::new(),
+                    },
+                    format!(
+                        "run it with sudo, or put the line `@realtime - nice {nice}` in {conf}"
+                    ),
+                )
+            }
+        };
+        let here = match self.wanted <= self.hard {
+            true => format!("raise it in this shell (`{}`), or ", self.in_shell()),
+            false => String::new(),
+        };
+        Refusal::new(reason, format!("{lower}{here}{raise}"))
+    }
 }
 
 /// Says whether the process's own cgroup has no real-time budget. A group above it has one then, or none either.
@@ -168,6 +304,52 @@ mod tests {
         ("sys/fs/cgroup/cpu/q/cpu.rt_runtime_us", "0\n"),
         ("sys/fs/cgroup/cpu/q/cpu.rt_period_us", "1000000\n"),
     ];
+
+    fn limits(priority: &str, nice: &str) -> String {
+        format!(
+            "Max nice priority         {nice}     \nMax realtime priority     {priority}     \n"
+        )
+    }
+
+    #[test]
+    fn the_advice_is_enough_for_what_was_asked_for() {
+        let of = |policy, limits: &str| said(policy, USER, &[WHOLE, ("proc/self/limits", limits)]);
+        let none = limits("0 0", "0 0");
+        assert!(of(FIFO, &none).contains("`@realtime - rtprio 95`"));
+        let highest = Policy::Fifo { priority: 99 };
+        let text = of(highest, &limits("95 95", "0 0"));
+        assert!(text.contains("is 95, and f:99 was asked for"), "{text}");
+        assert!(text.contains("--priority f:95"), "{text}");
+        assert!(text.contains("`@realtime - rtprio 99`"), "{text}");
+        let text = of(Policy::RoundRobin { priority: 80 }, &limits("50 80", "0 0"));
+        assert!(
+            text.contains("--priority r:50") && text.contains("`ulimit -r 80`"),
+            "{text}"
+        );
+        assert!(!text.contains("CAP_SYS_NICE"), "{text}");
+        let text = of(
+            Policy::Deadline {
+                runtime: punctual_model::Nanos::from_micros(100),
+                period: punctual_model::Nanos::from_millis(1),
+            },
+            &limits("99 99", "40 40"),
+        );
+        assert!(text.contains("sudo") && !text.contains("rtprio"), "{text}");
+        let nice = Policy::Other { nice: -5 };
+        let text = of(nice, &none);
+        assert!(
+            text.contains("`@realtime - nice -5`") && !text.contains("nice(1)"),
+            "{text}"
+        );
+        assert!(!text.contains("--priority"), "{text}");
+        let text = of(nice, &limits("0 0", "22 30"));
+        assert!(
+            text.contains("--priority o:-2") && text.contains("`ulimit -e 25`"),
+            "{text}"
+        );
+        let text = said(nice, BARE_ROOT, &[WHOLE, ("proc/self/limits", &none)]);
+        assert!(text.contains("--cap-add=SYS_NICE"), "{text}");
+    }
 
     fn said(policy: Policy, status: &str, files: &[(&str, &str)]) -> String {
         let all = [&[("proc/self/status", status)], files].concat();

@@ -202,12 +202,12 @@ pub struct ParsePolicyError {
 pub enum PolicyFault {
     /// The letter is not one of ours.
     #[error(
-        "not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
+        "not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
     )]
     Unknown,
     /// Too many or too few parts.
     #[error(
-        "wrong number of parts; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
+        "wrong number of parts; use f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, e (SCHED_EXT) or d:RUNTIME:PERIOD"
     )]
     Shape,
     /// The priority is out of range.

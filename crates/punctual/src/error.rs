@@ -11,11 +11,11 @@ use std::net::AddrParseError;
 use std::num::{IntErrorKind, ParseIntError};
 
 use punctual_measure::MeasureError;
-use punctual_measure::refusal::{self, PRIVILEGE_HINT, Refusal};
+use punctual_measure::refusal::{self, LOCK_HINT, Refusal};
 use punctual_model::Policy;
 use punctual_store::StoreError;
+use punctual_sys::SysRoot;
 use punctual_sys::proc::is_in_user_namespace;
-use punctual_sys::{SysRoot, sched};
 use punctual_verdict::words::clean;
 
 use crate::exit::Exit;
@@ -256,12 +256,23 @@ fn not_text(args: &[OsString]) -> Option<String> {
     Some(option.map_or_else(|| arg.to_string(), |option| format!("{option} {arg}")))
 }
 
-/// Returns why this process may not have `policy`, as far as it is known.
-pub(crate) fn refusals(policy: Policy) -> Vec<Refusal> {
-    // Of the first thread: how the program was started.
-    let own = i32::try_from(std::process::id()).ok();
-    let own = own.and_then(|first| sched::policy_of(first).ok());
-    refusal::refusals(&SysRoot::live(), policy, own, sched::niceness())
+/// What helps where the operating system refuses something of a store.
+pub(crate) const fn of_store(
+    is_full: bool,
+    is_read_only: bool,
+    is_denied: bool,
+) -> Option<&'static str> {
+    if is_full {
+        Some("free some space, or put the store elsewhere with --home DIR or PUNCTUAL_HOME")
+    } else if is_read_only {
+        Some("its file system is read-only: use another store with --home DIR or PUNCTUAL_HOME")
+    } else if is_denied {
+        Some(
+            "use this store as its owner or with sudo, or another one with --home DIR or PUNCTUAL_HOME",
+        )
+    } else {
+        None
+    }
 }
 
 impl From<StoreError> for CliError {
@@ -278,14 +289,10 @@ impl From<StoreError> for CliError {
                 "use a directory of your own, inside one that only you or root can write to, with \
                  --home DIR or PUNCTUAL_HOME",
             )
-        } else if err.is_full() {
-            Some("free some space, or put the store elsewhere with --home DIR or PUNCTUAL_HOME")
-        } else if err.is_read_only() || err.is_permission() {
-            Some("name a directory that you can write to with --home DIR or PUNCTUAL_HOME")
         } else if newer {
             Some("use the newer program, or another store with --home DIR")
         } else {
-            None
+            of_store(err.is_full(), err.is_read_only(), err.is_permission())
         };
         Self::failed_to("use the store").because(err).hints(hint)
     }
@@ -387,17 +394,39 @@ fn hints(err: &MeasureError) -> Vec<String> {
         && err.is_denied()
     {
         let said = |of: Refusal| format!("{}: {}", of.reason, of.remedy);
-        hints.extend(refusals(*policy).into_iter().map(said));
+        hints.extend(refusal::here(*policy).into_iter().map(said));
         if policy.is_real_time() && matches!(err, MeasureError::Policy { .. }) {
             hints.push(ORDINARY.to_owned());
         }
+    } else if let MeasureError::Policy {
+        policy: Policy::Ext,
+        ..
+    } = err
+    {
+        hints.push(
+            "SCHED_EXT needs a kernel built with CONFIG_SCHED_CLASS_EXT, Linux 6.12 or newer"
+                .to_owned(),
+        );
     } else if err.is_denied() {
+        let is_lock = matches!(err, MeasureError::Lock(_));
         if !punctual_sys::thread::is_root() {
-            hints.push(PRIVILEGE_HINT.to_owned());
+            let hint = if is_lock {
+                LOCK_HINT
+            } else {
+                "run it with sudo"
+            };
+            hints.push(hint.to_owned());
         }
-        if matches!(err, MeasureError::Lock(_)) {
+        if is_lock {
             hints.push("or leave the memory unlocked with --mlock off".to_owned());
         }
+    } else if let MeasureError::Spawn(source) = err
+        && source.kind() == io::ErrorKind::WouldBlock
+    {
+        hints.push(
+            "no more threads are allowed: raise the limit on processes (`ulimit -u`), or that of the control group (pids.max)"
+                .to_owned(),
+        );
     }
     hints
 }

@@ -34,6 +34,24 @@ pub fn set_policy_of(tid: i32, policy: Policy) -> io::Result<()> {
     set_attr_of(tid, &to_attr(policy))
 }
 
+/// Tries `policy` on `cpus` in a thread of its own, so that the caller stays as it is.
+///
+/// # Errors
+///
+/// Fails as [`set_policy`] and [`set_affinity`] do, and where no thread can be started.
+pub fn tried(policy: Policy, cpus: Option<&CpuSet>) -> io::Result<()> {
+    std::thread::scope(|scope| {
+        let enter = || {
+            cpus.map_or(Ok(()), set_affinity)?;
+            set_policy(policy)
+        };
+        let tried = std::thread::Builder::new().spawn_scoped(scope, enter)?;
+        tried
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the policy could not be tested")))
+    })
+}
+
 fn set_attr_of(tid: i32, attr: &libc::sched_attr) -> io::Result<()> {
     // SAFETY: `attr` is a live `sched_attr` whose `size` field is its own size, so the kernel
     // reads only within it; a number that is no thread is refused; flags must be zero.

@@ -6,12 +6,14 @@
 use std::io;
 
 use punctual_model::{Bytes, CpuSet, Policy};
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, sched};
 
 use super::available::available;
+use super::settings::Settings;
 use super::spec::LoadSpec;
 use crate::budget::Budgets;
 use crate::program::not_lent;
+use crate::refusal;
 
 pub(super) fn of(load: &LoadSpec, err: &io::Error) -> io::Error {
     io::Error::new(err.kind(), format!("{load}: {err}"))
@@ -42,6 +44,19 @@ pub(super) fn check_right(
                 &io::Error::new(io::ErrorKind::Unsupported, not_lent(policy)),
             ));
         }
+    }
+    Ok(())
+}
+
+/// A policy that the kernel refuses is known before anything works.
+pub(super) fn check_policies(loads: &[LoadSpec]) -> io::Result<()> {
+    for load in loads {
+        let Settings { policy, cpus, .. } = &load.settings;
+        let Some(policy) = *policy else { continue };
+        sched::tried(policy, cpus.as_ref()).map_err(|err| {
+            let what = refusal::told(policy, &err);
+            of(load, &io::Error::new(io::ErrorKind::Unsupported, what))
+        })?;
     }
     Ok(())
 }

@@ -14,12 +14,13 @@ use punctual_sys::sched::{affinity, set_affinity, set_policy};
 use punctual_sys::thread::is_users_own_right;
 use punctual_sys::{PathError, SysRoot};
 
-use super::check::{check_cpus, check_memory, check_real_time, check_right, of};
+use super::check::{check_cpus, check_memory, check_policies, check_real_time, check_right, of};
 use super::report::Report;
 use super::settings::Settings;
 use super::shift::{Shift, Tally, Task};
 use super::spec::LoadSpec;
 use super::{REPORT_EVERY, ping};
+use crate::refusal;
 
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
@@ -128,6 +129,7 @@ impl LoadRun {
         let allowed = affinity()?;
         check_cpus(loads, &allowed)?;
         check_right(loads, is_users_own_right)?;
+        check_policies(loads)?;
         ping::check_all(sys, loads)?;
         check_real_time(sys, loads, &allowed)?;
         check_memory(sys, loads, cpus)?;
@@ -316,10 +318,8 @@ fn enter(settings: &Settings) -> io::Result<()> {
     let Some(policy) = settings.policy else {
         return Ok(());
     };
-    set_policy(policy).map_err(|err| {
-        let what = format!("{} ({policy}) was refused: {err}", policy.kernel_name());
-        io::Error::new(io::ErrorKind::Unsupported, what)
-    })
+    set_policy(policy)
+        .map_err(|err| io::Error::new(io::ErrorKind::Unsupported, refusal::told(policy, &err)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod beside;
 use std::io;
 use std::path::Path;
 
-use punctual_measure::refusal::Refusal;
+use punctual_measure::refusal::{self, Refusal};
 use punctual_model::{
     Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
@@ -23,7 +23,7 @@ use punctual_verdict::assessment::assess;
 use self::beside::Beside;
 use crate::cli::{self, AssessArgs, with_limits};
 use crate::cpus::{Cpus, cpus, on_each, usable};
-use crate::error::{self, CliError};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
@@ -190,22 +190,16 @@ fn spec(args: &AssessArgs, cpus: &Cpus, policy: Policy) -> Result<RunSpec, CliEr
 
 /// Returns the policy to measure with, and what is to be said where that is no real-time policy.
 fn policy() -> (Policy, Option<String>) {
-    let Err(refused) = tried(POLICY) else {
+    let Err(refused) = sched::tried(POLICY, None) else {
         return (POLICY, None);
     };
     let ordinary = sched::ordinary();
     // A user may not leave SCHED_IDLE.
-    let policy = match tried(ordinary) {
+    let policy = match sched::tried(ordinary, None) {
         Ok(()) => ordinary,
         Err(_) => sched::policy_of(0).unwrap_or(ordinary),
     };
     (policy, Some(obstacle(policy, &refused)))
-}
-
-/// Tries a policy on a separate thread.
-fn tried(policy: Policy) -> io::Result<()> {
-    let tried = std::thread::spawn(move || sched::set_policy(policy)).join();
-    tried.unwrap_or_else(|_| Err(io::Error::other("the policy could not be tested")))
 }
 
 /// Says why the policy is refused, and what would help.
@@ -215,7 +209,7 @@ fn obstacle(policy: Policy, refused: &io::Error) -> String {
         policy => policy.kernel_name().to_owned(),
     };
     let why = match refused.kind() {
-        io::ErrorKind::PermissionDenied => error::refusals(POLICY),
+        io::ErrorKind::PermissionDenied => refusal::here(POLICY),
         _ => Vec::new(),
     };
     let list = |part: fn(&Refusal) -> &str| why.iter().map(part).collect::<Vec<_>>().join(", and ");

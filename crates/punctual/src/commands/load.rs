@@ -5,6 +5,7 @@
 
 mod alone;
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -45,8 +46,10 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
         let sys = SysRoot::live();
         if let Err(err) = loads::be_first_to_go(&sys) {
             // A program with file capabilities may not, unless root runs it.
+            let why = err.source().map(|why| format!(": {why}"));
             remark(&format!(
-                "Could not mark the loads for the OOM killer: {err}"
+                "Could not mark the loads for the OOM killer: {err}{}",
+                why.unwrap_or_default()
             ));
         }
         loads::run(&sys, &loads, cpus, &stop, say)
@@ -55,9 +58,14 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
     match args.report_to {
         Some(parent) => serve(parent, duration, &stop, work),
         None => {
-            remark(&beginning(&loads, cpus));
             let mut alone = Alone::new(args, &loads, &stop);
-            work(&mut |report| alone.take(report)).map_err(|err| cannot_run(&err))?;
+            let say = &mut |report: &Report| {
+                if *report == Report::Ready {
+                    remark(&beginning(&loads, cpus));
+                }
+                alone.take(report)
+            };
+            work(say).map_err(|err| cannot_run(&err))?;
             alone.finish(args.json)
         }
     }

@@ -14,6 +14,20 @@ use crate::common::{Answer, Home, QUICK, Running, finish, machine, program, wait
 /// An ordinary user: nobody.
 const USER: u32 = 65_534;
 
+/// What an answer must not advise.
+trait Lacks {
+    /// Requires that standard error says none of `parts`.
+    fn lacks(&self, parts: &[&str]);
+}
+
+impl Lacks for Answer {
+    fn lacks(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(!self.stderr.contains(part), "`{part}` is in {self:#?}");
+        }
+    }
+}
+
 /// A user with a home and a program of its own: the one that was built may lie where no other
 /// user may go.
 struct User {
@@ -80,7 +94,16 @@ fn a_user_without_privilege_learns_how_to_get_it() {
         "--pin=none",
     ])
     .error(5, &["SCHED_DEADLINE", "sudo"])
-    .hinted();
+    .hinted()
+    .lacks(&["rtprio"]);
+    // What is advised is enough for what was asked for.
+    user.run(&["measure", "deadline", "--iteration=1ms"])
+        .error(5, &["SCHED_FIFO (f:99)", "rtprio 99"])
+        .hinted();
+    user.run(&["measure", "wakeup", "--samples=20", "--priority=o:-5"])
+        .error(5, &["niceness -5 needs CAP_SYS_NICE", "nice -5", "sudo"])
+        .hinted()
+        .lacks(&["nice(1)"]);
     let quick = &QUICK[..2];
     let ordinary = ["--priority=o", "--samples=20"];
     let asked = |option: &'static str| [quick, &ordinary, &[option]].concat();
@@ -314,8 +337,49 @@ fn a_user_who_may_not_ping_learns_that_before_anything_starts() {
     user.run(&measure).error(5, &parts);
     user.run(&["load", "printk", "--allow-console"])
         .error(5, &["/dev/kmsg", "sudo"]);
-    user.run(&["load", "cpu:1@policy=f:1"])
-        .error(5, &["cpu:1@policy=f:1: SCHED_FIFO (f:1) was refused"]);
+}
+
+#[test]
+fn a_load_whose_policy_is_refused_says_what_helps_and_nothing_starts() {
+    let Some(user) = User::nobody() else { return };
+    let mark = user.home.store().join("mark");
+    let command = format!("cmd:touch {}@policy=r:10", mark.display());
+    for (load, parts) in [
+        (
+            "cpu:1@policy=f:10",
+            ["SCHED_FIFO (f:10) was refused", "rtprio 95"],
+        ),
+        (
+            "cpu:1@nice=-5",
+            ["SCHED_OTHER (o:-5) was refused", "nice -5"],
+        ),
+        (&command, ["SCHED_RR (r:10) was refused", "rtprio 95"]),
+    ] {
+        user.run(&["load", load])
+            .error(5, &parts)
+            .lacks(&["Loading with"]);
+        user.run(&[&QUICK[..], &["--load", load]].concat())
+            .error(5, &parts);
+    }
+    assert!(!mark.exists());
+}
+
+#[test]
+fn a_policy_that_is_refused_is_no_fault_of_fio() {
+    let Some(user) = User::nobody() else { return };
+    if !machine::has_tool("fio") {
+        return machine::skip("fio", "fio is not installed");
+    }
+    let place = format!("--directory={}", user.home.store().display());
+    for (priority, parts) in [
+        ("f:10", ["run with SCHED_FIFO (f:10)", "rtprio 95"]),
+        ("o:-5", ["run with SCHED_OTHER (o:-5)", "nice -5"]),
+    ] {
+        let mut command = user.command(&["measure", "io", "--size=1M", "--runtime=1s"]);
+        command.args(["--buffered", &place, "--priority", priority]);
+        command.env("PATH", "/usr/bin:/bin");
+        finish(command).error(5, &parts).hinted().lacks(&["fio"]);
+    }
 }
 
 #[test]
@@ -419,8 +483,13 @@ fn a_capability_of_the_file_is_not_lent_to_programs_that_a_user_names() {
         "cmd:id@nice=-5",
         "stress-ng:--cpu 1@policy=r:1",
     ] {
+        let limit = if load.contains("nice") {
+            "ulimit -e"
+        } else {
+            "ulimit -r"
+        };
         path(&["load", load, "--duration", "1s"])
-            .error(5, &["is refused for programs that you name", "ulimit -r"]);
+            .error(5, &["is refused for programs that you name", limit]);
         let measure = [&QUICK[..], &["--load", load]].concat();
         path(&measure).error(5, &["is refused for programs that you name"]);
     }
@@ -429,6 +498,13 @@ fn a_capability_of_the_file_is_not_lent_to_programs_that_a_user_names() {
         let io = ["measure", "io", "--priority=f:1", "--buffered", "--size=1M"];
         path(&[&io[..], &[&place]].concat()).error(5, &["is refused for programs that you name"]);
     }
+    // The rules of `doctor` are about the user's programs.
+    let diagnosis = path(&["doctor", "--json"]).json();
+    let findings = diagnosis["verdicts"].as_array().unwrap();
+    let limit = findings
+        .iter()
+        .find(|rule| rule["rule"]["id"] == "rt-priority-limit");
+    assert_eq!(limit.unwrap()["outcome"], "found", "{limit:?}");
     // What the program does itself it may do, and an ordinary program too.
     path(&[
         "load",
@@ -522,10 +598,3 @@ fn a_store_of_root_is_readable_for_its_group_and_for_nobody_else() {
     ask("--clear-groups", &["runs", "list"]).error(1, &["Permission denied"]);
     assert_eq!(owner.list().len(), 1);
 }
-    // The rules of `doctor` are about the user's programs.
-    let diagnosis = path(&["doctor", "--json"]).json();
-    let findings = diagnosis["verdicts"].as_array().unwrap();
-    let limit = findings
-        .iter()
-        .find(|rule| rule["rule"]["id"] == "rt-priority-limit");
-    assert_eq!(limit.unwrap()["outcome"], "found", "{limit:?}");
