@@ -30,7 +30,7 @@ use punctual_store::Store;
 pub(crate) use self::left_out::lack_of;
 use self::runner::{Child, Way};
 use self::view::{Teller, Watchers};
-use crate::error::CliError;
+use crate::error::{CliError, of_store};
 use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
@@ -227,12 +227,25 @@ pub(crate) fn go_on(
     })
 }
 
+/// What helps where an experiment's files cannot be read or written.
+pub(crate) fn hint(err: &LabError) -> Option<&'static str> {
+    match err {
+        LabError::Path(path) => of_store(path.is_full(), path.is_read_only(), path.is_permission()),
+        _ => None,
+    }
+}
+
 impl From<LabError> for CliError {
     fn from(err: LabError) -> Self {
         match &err {
             err if err.is_usage() => Self::usage(err.to_string()),
             LabError::Busy { .. } => Self::failed_to("go on").because(err),
-            _ => Self::failed_to("run the experiment").because(err),
+            _ => {
+                let hint = hint(&err);
+                Self::failed_to("run the experiment")
+                    .because(err)
+                    .hints(hint)
+            }
         }
     }
 }

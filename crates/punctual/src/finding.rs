@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use punctual_store::{Candidate, FindError, Store, StoredRun};
+use punctual_store::{Candidate, FindError, ReadError, Store, StoredRun};
 use punctual_verdict::comparison::CompareError;
 use punctual_verdict::select::{PathFault, SelectError};
 
@@ -28,6 +28,14 @@ fn not_found(store: &Path, err: FindError) -> CliError {
                 .unwrap_or_else(|| LISTS.to_owned()),
         ),
         FindError::Ambiguous { candidates, .. } => Some(which(candidates)),
+        FindError::Unreadable {
+            source: ReadError::Path(path),
+            ..
+        } if path.is_permission() => Some(
+            "this user may not read that run: read it as its owner or with sudo, or have its owner allow it (chmod -R \
+             go+rX); `punctual runs list` lists the others"
+                .to_owned(),
+        ),
         FindError::Unreadable { .. } => Some(
             "`punctual runs rm` removes an unreadable run; until then its files are left alone"
                 .to_owned(),

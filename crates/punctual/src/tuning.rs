@@ -94,17 +94,16 @@ impl Place {
         self.root.is_some() || punctual_sys::thread::is_root()
     }
 
-    /// Fails without the privilege to change the machine.
-    pub(crate) fn require_privilege(&self) -> Result<(), CliError> {
+    /// Fails without the privilege to change the machine. `shows` is the command that only shows the changes.
+    pub(crate) fn require_privilege(&self, shows: Option<&str>) -> Result<(), CliError> {
         if self.privileged() {
             return Ok(());
         }
+        let or =
+            shows.map(|shows| format!(", or `{shows}` to see the changes without making them"));
         Err(CliError::failed_to("change the machine: needs root")
             .exiting(Exit::Unsupported)
-            .hint(
-                "run it with sudo, or `punctual tune plan` to see the changes without making \
-                     them",
-            ))
+            .hint(format!("run it with sudo{}", or.unwrap_or_default())))
     }
 }
 

@@ -99,7 +99,7 @@ fn apply(
     if duration.is_some_and(Nanos::is_zero) {
         return Err(CliError::usage("--for 0: must be above 0"));
     }
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune plan"))?;
     let prepared = tuning::prepare(place, wish)?;
     tuning::refuse(&prepared.plan, care.yes)?;
     let lacking = tuning::lacking(&wish.set, &prepared.plan);
@@ -236,7 +236,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
 }
 
 fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune plan"))?;
     let tuner = place.tuner()?;
     // What cannot be read is the revert's to say, or to move out of the way.
     let keeper = match tuner.left() {

@@ -62,7 +62,7 @@ pub(crate) fn require(experiment: &Experiment, plan: &Plan) -> Result<(), CliErr
     }
     let tunes = |levels: &Vec<String>| invocation(experiment, levels, 0).is_some_and(|i| tunes(&i));
     if plan.cells.iter().any(tunes) {
-        Place::here().require_privilege()?;
+        Place::here().require_privilege(Some("punctual tune plan"))?;
     }
     Ok(())
 }

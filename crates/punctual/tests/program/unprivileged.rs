@@ -383,6 +383,43 @@ fn a_policy_that_is_refused_is_no_fault_of_fio() {
 }
 
 #[test]
+fn a_run_that_only_its_owner_may_read_is_not_to_be_removed() {
+    let Some(user) = User::nobody() else { return };
+    let store = user.home.store();
+    fs::remove_dir(&store).unwrap();
+    let record = user.home.quick(&[]);
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = user.home.runs_dir().join(record["id"].as_str().unwrap());
+    fs::set_permissions(run, fs::Permissions::from_mode(0o700)).unwrap();
+    user.run(&["runs", "show", "last"])
+        .error(1, &["Permission denied", "may not read that run", "chmod"])
+        .hinted()
+        .lacks(&["runs rm"]);
+    let file = user.home.dir().join("x.toml");
+    let text = "name = 'x'\ncompare = ['p50']\n[[measure]]\ninstrument = 'wakeup'\n\
+                options = { duration = '200ms', priority = 'o' }\n[[factor]]\nname = 'interval'\n\
+                option = 'interval'\nlevels = ['1ms', '2ms']\n[stop]\nblocks = 1\n";
+    fs::write(&file, text).unwrap();
+    user.run(&["experiment", "run", file.to_str().unwrap()])
+        .error(1, &["Permission denied", "--home"])
+        .hinted();
+}
+
+#[test]
+fn kernels_have_no_plan_of_tune() {
+    let Some(user) = User::nobody() else { return };
+    user.run(&["kernel", "status", "--confirm"])
+        .error(5, &["needs root", "sudo"])
+        .hinted()
+        .lacks(&["tune plan"]);
+    let plan = user.run(&["tune", "plan", "--set", "vm.swappiness=11"]);
+    assert!(
+        plan.fine().stdout.contains("`sudo punctual tune apply`"),
+        "{plan:?}"
+    );
+}
+
+#[test]
 fn nothing_of_a_users_program_is_left_when_the_measurement_or_its_load_is_killed() {
     let Some(user) = User::nobody() else { return };
     let stubborn = "--load=cmd:trap '' TERM HUP INT; \

@@ -39,7 +39,7 @@ impl Document {
             (true, false) => (
                 Tone::Plain,
                 "plan",
-                "`punctual tune apply` with the same arguments makes these changes",
+                "`sudo punctual tune apply` with the same arguments makes these changes",
             ),
         };
         let mut last: Vec<(&str, String)> = noted(&plan.warnings).collect();

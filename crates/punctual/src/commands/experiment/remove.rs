@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::cli::ExperimentRmArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::experiments::{dir_of, status};
+use crate::experiments::{self, dir_of, status};
 use crate::home;
 use crate::output::remark;
 
@@ -35,7 +35,10 @@ pub(super) fn run(home: Option<&Path>, args: &ExperimentRmArgs) -> Result<Exit, 
                 .hint("without --runs the experiment is removed, but its runs are kept"));
         }
         State::remove(&dir).map_err(|err| {
-            CliError::failed_to(format!("remove experiment `{name}`")).because(err)
+            let hint = experiments::hint(&err);
+            CliError::failed_to(format!("remove experiment `{name}`"))
+                .because(err)
+                .hints(hint)
         })?;
         let Ok(runs) = runs else {
             // Its log cannot be read, so nobody knows how many there are.

@@ -75,7 +75,7 @@ pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exi
             false => Exit::Unsupported,
         });
     }
-    place.require_privilege()?;
+    place.require_privilege(None)?;
     print(&output::written(&Document::of_one_shot_plan(plan)))?;
     confirm(args.yes, "Write this?")?;
     one_shot::install(&prepared, &place.sys, &place.state, &now())?;
@@ -335,7 +335,7 @@ fn maker() -> Result<PathBuf, CliError> {
 }
 
 fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
-    place.require_privilege()?;
+    place.require_privilege(None)?;
     let Some(there) = one_shot::installed(&place.state)? else {
         print("Nothing to undo: no candidate is installed\n")?;
         return Ok(Exit::Fine);
@@ -362,7 +362,7 @@ pub(super) fn status(home: Option<&Path>, args: &KernelStatusArgs) -> Result<Exi
     require_machine(&place, args.place.state.as_deref())?;
     let status = match args.confirm {
         true => {
-            place.require_privilege()?;
+            place.require_privilege(None)?;
             confirm_boot(&place.sys, &place.state, &now())?
         }
         false => one_shot::status(&place.sys, &place.state, &now())?,

@@ -61,7 +61,7 @@ pub(super) fn install(home: Option<&Path>, args: &KernelInstallArgs) -> Result<E
             false => Exit::Unsupported,
         });
     }
-    place.require_privilege()?;
+    place.require_privilege(None)?;
     print(&output::written(&Document::of_kernel_install_plan(plan)))?;
     confirm(args.yes, "Write this?")?;
     stay::install(&prepared, &place.sys, &place.state, &now())
@@ -228,7 +228,7 @@ pub(super) fn list(args: &KernelInstalledArgs) -> Result<Exit, CliError> {
 pub(super) fn uninstall(args: &KernelUninstallArgs) -> Result<Exit, CliError> {
     let place = place(&args.place);
     require_machine(&place, args.place.state.as_deref())?;
-    place.require_privilege()?;
+    place.require_privilege(None)?;
     let failed = |err| error(err, &format!("uninstall {}", args.name));
     // What is not there is no question.
     let known = stay::list(&place.sys, &place.state).map_err(failed)?;

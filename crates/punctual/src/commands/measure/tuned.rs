@@ -25,7 +25,7 @@ pub(super) fn around(
         tuning::remark_on_left(&place);
         return measure();
     }
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune plan"))?;
     let wish = Wish {
         profile: tuning.tune.clone(),
         isolate: tuning.isolate.clone(),

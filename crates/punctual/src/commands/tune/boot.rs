@@ -43,7 +43,7 @@ fn plan(place: &Place, wish: &BootWish) -> Result<BootPlan, CliError> {
 }
 
 fn apply(place: &Place, wish: &BootWish, yes: bool) -> Result<Exit, CliError> {
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune boot plan"))?;
     let plan = plan(place, wish)?;
     print(&output::written(&Document::of_boot_plan(&plan)))?;
     if plan.files.is_empty() {
@@ -64,7 +64,7 @@ fn apply(place: &Place, wish: &BootWish, yes: bool) -> Result<Exit, CliError> {
 }
 
 fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune boot plan"))?;
     let Some(change) = boot::applied(&place.state)? else {
         print("Nothing to revert: no kernel arguments were added\n")?;
         return Ok(Exit::Fine);

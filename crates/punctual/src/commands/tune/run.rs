@@ -38,7 +38,7 @@ pub(super) fn run(
     let Some((program, arguments)) = command.split_first() else {
         return Err(CliError::usage("name a command after --"));
     };
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune plan"))?;
     let stop = StopRequest::on_signals()?;
     let prepared = tuning::prepare(place, wish)?;
     tuning::insist(&wish.set, &prepared.plan)?;

@@ -57,7 +57,7 @@ struct Trying {
 
 /// Tries the knobs of a profile.
 pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Result<Exit, CliError> {
-    place.require_privilege()?;
+    place.require_privilege(Some("punctual tune plan"))?;
     if place.root.is_some() {
         return Err(CliError::usage(
             "--root: a captured machine cannot be measured",
