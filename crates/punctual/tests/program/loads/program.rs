@@ -114,7 +114,7 @@ fn a_program_may_clear_away_its_files_at_the_end() {
     let file = home.dir().join("file");
     let path = file.display();
     let load =
-        format!("cmd:touch {path}; trap 'rm {path}; exit' TERM; while :; do sleep 0.01; done");
+        format!("cmd:trap 'rm -f {path}; exit' TERM; touch {path}; while :; do sleep 0.01; done");
     let args = format!("{MEASURE} --duration 500ms --load");
     home.run(args.split_whitespace().chain([&*load])).record();
     assert!(!file.exists());
