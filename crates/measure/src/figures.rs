@@ -29,7 +29,7 @@ pub(crate) fn series(of: &Accumulator) -> Series {
         &worth_by_quantile(of),
     );
     Series {
-        tail_effective_samples: tail_effective(of),
+        tail_effective_samples: of.tail_effective_samples(),
         ..figures
     }
 }
@@ -87,15 +87,6 @@ fn worth_by_quantile(of: &Accumulator) -> Vec<Option<Worth>> {
     quantiles.map(|(_, p)| of.dependence().worth(*p)).collect()
 }
 
-/// Returns the number of independent samples that would say as much about the highest quantile that
-/// has samples enough beyond it.
-fn tail_effective(of: &Accumulator) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "a count")]
-    let n = of.count() as f64;
-    let tail = of.dependence().highest()?;
-    tail.autocorrelation_time().map(|tau| n / tau)
-}
-
 /// Returns the smaller number of independent samples, of those that are known.
 pub(crate) fn worst(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
@@ -143,7 +134,7 @@ pub(crate) fn total(parts: &[&Accumulator]) -> Series {
         worth,
         &by_quantile.unwrap_or_default(),
     );
-    let tails = parts.iter().map(|part| tail_effective(part));
+    let tails = parts.iter().map(|part| part.tail_effective_samples());
     Series {
         tail_effective_samples: tails.fold(None, worst),
         ..figures

@@ -129,6 +129,17 @@ impl RunRecord {
         self.tags.get("host").map(String::as_str).or(own)
     }
 
+    /// Returns how much larger a stored sample may be than its value: an import keeps what its source cut to whole units.
+    pub fn cut_by(&self) -> u64 {
+        let unit = self.origin.as_ref().and_then(|of| of.resolution_ns);
+        unit.unwrap_or(1).saturating_sub(1)
+    }
+
+    /// Returns the most that a stored sample of this value may be.
+    pub fn not_below(&self, latency_ns: u64) -> u64 {
+        latency_ns.saturating_add(self.cut_by())
+    }
+
     /// Returns the kind of latency that the total is of, where a run has several. Earlier imports do not name it: that whose threads have as many
     /// samples together and the same extremes. Else that of the first series.
     pub fn kind_of_total(&self) -> Option<&str> {

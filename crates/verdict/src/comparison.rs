@@ -33,7 +33,7 @@ use punctual_stats::runs::{
     compare_all, outliers,
 };
 
-use crate::requirement::require;
+use crate::requirement::{Required, require};
 pub use error::CompareError;
 use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
@@ -50,7 +50,7 @@ pub struct RunInput {
     /// All its samples, where a figure needs them.
     pub histogram: Option<LatencyHistogram>,
     /// All samples that a requirement is about, where one needs them.
-    pub required: Option<LatencyHistogram>,
+    pub required: Option<Required>,
     /// Its samples in the blocks in which they were measured, where an interval is to be drawn from
     /// them.
     pub blocks: Option<SampleBlocks>,

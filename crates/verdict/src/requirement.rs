@@ -9,19 +9,37 @@ use punctual_stats::requirement::{Basis, Effort, Evidence, Requirement, Ruling, 
 
 use crate::bursts::{self, SeenOf, above};
 
-/// Says what runs together allow to be said of a requirement. Each run comes with the histogram of
-/// all its samples, where there is one.
+/// The samples of a run that requirements are about.
+#[derive(Clone, Debug)]
+pub struct Required {
+    /// All of them.
+    pub histogram: LatencyHistogram,
+    /// How many independent ones those above a limit were seen to be worth, where every sample is stored in order.
+    pub worth: Vec<(Nanos, f64)>,
+}
+
+impl From<LatencyHistogram> for Required {
+    fn from(histogram: LatencyHistogram) -> Self {
+        Self {
+            histogram,
+            worth: Vec::new(),
+        }
+    }
+}
+
+/// Says what runs together allow to be said of a requirement. Each run comes with all its samples, where
+/// their histogram is kept.
 ///
 /// Misses that the run counted for the deadline of the requirement are exact and include overruns.
 /// Else the histogram tells, up to the width of a bucket, which then counts as later.
 pub fn require<'a>(
     requirement: &Requirement,
-    runs: impl Iterator<Item = (&'a RunRecord, Option<&'a LatencyHistogram>)> + Clone,
+    runs: impl Iterator<Item = (&'a RunRecord, Option<&'a Required>)> + Clone,
 ) -> RequirementResult {
     let limit = Nanos::new(requirement.limit_ns);
     let found: Vec<Option<(SeenOf, bool)>> = runs
         .clone()
-        .map(|(run, histogram)| seen(run, histogram, limit))
+        .map(|(run, required)| seen(run, required, limit))
         .collect();
     let known = || found.iter().flatten().map(|(of, _)| of);
     let evidence: Vec<Evidence> = known()
@@ -89,28 +107,28 @@ const fn nanos(ns: f64) -> Nanos {
 }
 
 /// What a run saw of wake-ups later than `limit`, and whether that is exact.
-fn seen(
-    run: &RunRecord,
-    histogram: Option<&LatencyHistogram>,
-    limit: Nanos,
-) -> Option<(SeenOf, bool)> {
+fn seen(run: &RunRecord, required: Option<&Required>, limit: Nanos) -> Option<(SeenOf, bool)> {
     let total = &run.total;
     if let Some(counted) = total.misses.iter().find(|m| m.deadline_ns == limit) {
         let samples = total.count + total.overruns.unwrap_or(0);
         return Some((bursts::seen(run, Some(limit), counted.all(), samples), true));
     }
-    let histogram = histogram?;
-    // How the samples above this time depend on each other was not followed; how those of the tail
-    // do was.
+    let Required { histogram, worth } = required?;
     let later = above(run, histogram, limit)?;
-    let of = bursts::seen(run, None, later, histogram.count());
+    let mut of = bursts::seen(run, None, later, histogram.count());
+    // How the samples above this time depend on each other was not followed while they were measured; how those of the
+    // tail do was. Samples that are stored tell both.
+    let worth = worth.iter().filter(|(of, _)| *of == limit);
+    for (_, worth) in worth {
+        of.seen.dependence_ns = of.seen.dependence_ns.max(of.seen.time_ns / worth);
+    }
     // Buckets are single nanoseconds up to here.
     Some((of, limit.get() < 2_048))
 }
 
 /// Why nothing can be claimed, whatever the counts are.
 fn obstacle<'a>(
-    runs: impl Iterator<Item = (&'a RunRecord, Option<&'a LatencyHistogram>)>,
+    runs: impl Iterator<Item = (&'a RunRecord, Option<&'a Required>)>,
     found: &[Option<(SeenOf, bool)>],
 ) -> Option<String> {
     if found.is_empty() {
@@ -118,9 +136,9 @@ fn obstacle<'a>(
     }
     let (mut invalid, mut all) = (0, 0);
     let mut open = 0;
-    for ((run, histogram), known) in runs.zip(found) {
+    for ((run, required), known) in runs.zip(found) {
         invalid += usize::from(run.is_invalid());
-        open += usize::from(known.is_none() && histogram.is_some());
+        open += usize::from(known.is_none() && required.is_some());
         all += 1;
     }
     if invalid > 0 {

@@ -316,10 +316,9 @@ pub fn group(
             true => source.histogram()?,
             false => None,
         };
-        let required = match chosen.requirements.iter().any(uncounted) {
-            true => source.required()?,
-            false => None,
-        };
+        let uncounted = chosen.requirements.iter().filter(|of| uncounted(of));
+        let limits: Vec<u64> = uncounted.map(|of| of.limit_ns).collect();
+        let required = source.required(&limits)?;
         let blocks = match chosen.in_blocks {
             true => source.blocks(left)?,
             false => None,

@@ -15,7 +15,7 @@ use punctual_model::{
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
 use punctual_store::of_required;
-use punctual_verdict::requirement::require;
+use punctual_verdict::requirement::{Required, require};
 use uuid::Uuid;
 
 use super::Job;
@@ -30,8 +30,8 @@ pub(super) fn judged(
         let kind = tag.split_once('/').map(|(_, kind)| kind);
         (kind, part)
     });
-    let histogram = of_required(record, parts);
-    let rule = |asked| require(asked, once((record, histogram.as_ref())));
+    let required = of_required(record, parts).map(Required::from);
+    let rule = |asked| require(asked, once((record, required.as_ref())));
     requirements.iter().map(rule).collect()
 }
 

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
@@ -186,4 +187,39 @@ fn a_run_of_results_has_no_table_of_latencies_and_the_date_of_its_system() {
             "{text}"
         );
     }
+}
+
+/// Every sample of a log is there in its order: a burst of three seconds is one, and no 300 independent misses.
+#[test]
+fn requirements_use_the_bursts_that_the_samples_of_a_log_show() {
+    let home = Home::aside();
+    let log = |name: &str, late: Range<u32>| {
+        let lines: String = (0..60_000)
+            .map(|n: u32| {
+                let us = 20 + n.wrapping_mul(2_654_435_761) % 17;
+                let us = if late.contains(&n) { us + 500 } else { us };
+                format!("       0:{n:8}:{us:8}\n")
+            })
+            .collect();
+        let path = home.dir().join(name);
+        fs::write(&path, format!("Thread 0 Interval: 10000\n{lines}")).unwrap();
+        let path = path.display().to_string();
+        home.run(["runs", "import", &path, "--name", name]).fine();
+    };
+    log("burst", 30_000..30_300);
+    log("none", 0..0);
+    let compare = |more: &[&str]| {
+        let all = ["compare", "none", "burst", "--require", "p99 <= 100us"];
+        home.run(all.iter().chain(more))
+    };
+    let answer = compare(&["--json"]);
+    assert_eq!(answer.code(), 3, "{answer:#?}");
+    let ruled = answer.json()["requirements"].clone();
+    assert_eq!(ruled[0]["result"]["ruling"], "pass", "{ruled:#}");
+    assert_eq!(ruled[1]["result"]["ruling"], "unclaimed", "{ruled:#}");
+    let seen = ruled[1]["result"]["dependence_ns"].as_f64().unwrap();
+    assert!((1e9..10e9).contains(&seen), "{ruled:#}");
+    let text = compare(&[]).stdout;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("were seen to come together for"), "{text}");
 }

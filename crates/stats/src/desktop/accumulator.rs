@@ -168,6 +168,13 @@ impl Accumulator {
         &self.dependence
     }
 
+    /// The number of independent samples that would say as much about the highest quantile that has samples
+    /// enough beyond it.
+    pub fn tail_effective_samples(&self) -> Option<f64> {
+        let tau = self.dependence.highest()?.autocorrelation_time()?;
+        Some(self.count() as f64 / tau)
+    }
+
     /// The latest samples; mutable, because a summary sorts a copy that the window holds.
     pub const fn window(&mut self) -> &mut CountWindow {
         &mut self.window

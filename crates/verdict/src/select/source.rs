@@ -3,15 +3,17 @@
 
 //! From a word of the user to runs.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use punctual_model::RunRecord;
-use punctual_stats::LatencyHistogram;
+use punctual_model::{Nanos, RunRecord};
 use punctual_stats::runs::bootstrap::SampleBlocks;
-use punctual_store::{Filter, RECORD_LIMIT, Store, StoredRun, decode};
+use punctual_stats::{Accumulator, Keep, LatencyHistogram};
+use punctual_store::{Filter, RECORD_LIMIT, ReadError, Store, StoredRun, decode};
 
 use super::error::{PathFault, SelectError};
+use crate::requirement::Required;
 
 /// Blocks that the samples of a run are cut into where it is drawn again from them.
 const SAMPLE_BLOCKS: usize = 32;
@@ -46,6 +48,13 @@ impl RunSource {
         &self.record().id
     }
 
+    fn stored(&self) -> Option<&StoredRun> {
+        match self {
+            Self::Stored(run) => Some(run),
+            Self::Record(_) => None,
+        }
+    }
+
     /// All samples, where the run keeps a histogram of those of its total.
     pub(super) fn histogram(&self) -> Result<Option<LatencyHistogram>, SelectError> {
         let Self::Stored(run) = self else {
@@ -57,15 +66,26 @@ impl RunSource {
         })
     }
 
-    /// All samples that requirements are about, where the run keeps histograms of them.
-    pub(super) fn required(&self) -> Result<Option<LatencyHistogram>, SelectError> {
-        let Self::Stored(run) = self else {
+    /// All samples that requirements with these limits are about, where there are such limits and the run keeps histograms.
+    pub(super) fn required(&self, limits: &[u64]) -> Result<Option<Required>, SelectError> {
+        let Some(run) = self.stored().filter(|_| !limits.is_empty()) else {
             return Ok(None);
         };
-        run.required().map_err(|source| SelectError::Histograms {
+        let histogram = run.required().map_err(|source| SelectError::Histograms {
             run: self.id().to_owned(),
             source,
-        })
+        })?;
+        let Some(histogram) = histogram else {
+            return Ok(None);
+        };
+        let worth = match run.has_samples() {
+            true => worth(run, limits).map_err(|source| SelectError::Samples {
+                run: self.id().to_owned(),
+                source,
+            })?,
+            false => Vec::new(),
+        };
+        Ok(Some(Required { histogram, worth }))
     }
 
     /// All samples in the order in which they were measured, in blocks, where the run keeps them and
@@ -85,6 +105,43 @@ impl RunSource {
         let whole = count as u64 == self.record().total.count;
         Ok(SampleBlocks::of_threads(&threads, SAMPLE_BLOCKS).filter(|_| whole))
     }
+}
+
+/// How many independent samples those above each limit, or those of the tail, are worth in the thread in which they are
+/// worth least.
+fn worth(run: &StoredRun, limits: &[u64]) -> Result<Vec<(Nanos, f64)>, ReadError> {
+    /// Samples of a thread that are handed on at a time.
+    const BLOCK: usize = 256;
+    let keep = Keep {
+        thresholds_ns: limits.to_vec(),
+        psquare: false,
+    };
+    let mut threads: BTreeMap<u32, (Accumulator, Vec<u64>)> = BTreeMap::new();
+    for sample in run.samples()? {
+        let sample = sample?;
+        let new = || (Accumulator::new(&keep), Vec::with_capacity(BLOCK));
+        let (tally, block) = threads.entry(sample.thread).or_insert_with(new);
+        block.push(run.record().not_below(sample.latency_ns));
+        if block.len() == BLOCK {
+            tally.record_slice(block);
+            block.clear();
+        }
+    }
+    let mut least: BTreeMap<u64, f64> = BTreeMap::new();
+    for (mut tally, block) in threads.into_values() {
+        tally.record_slice(&block);
+        let tail = tally.tail_effective_samples();
+        for above in tally.above() {
+            for worth in [above.effective, tail].into_iter().flatten() {
+                let least = least.entry(above.threshold_ns).or_insert(worth);
+                *least = least.min(worth);
+            }
+        }
+    }
+    let least = least.into_iter().filter(|(_, worth)| *worth > 0.0);
+    Ok(least
+        .map(|(limit, worth)| (Nanos::new(limit), worth))
+        .collect())
 }
 
 /// Finds the runs that a selector means: an id, a name, a pattern, a tag, a host, a path.
