@@ -124,6 +124,19 @@ pub struct HistorySeries {
     /// The p-value of "no change in the newest runs", judged by `look_level`. Null where the runs are too
     /// few.
     pub newest_p: Option<f64>,
+    /// The runs that are too few for a gate. Absent where a change in the newest runs could be found, or may not lie there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_few_for_gate: Option<TooFewForGate>,
+}
+
+/// Runs of which no change whatever, in the newest of them, passes `look_level`.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct TooFewForGate {
+    /// The runs since the last change that is not new.
+    pub runs: u64,
+    /// As many would do at least.
+    pub needed: u64,
 }
 
 /// What a series shows.

@@ -74,7 +74,7 @@ pub use fleet::{FLEET_FORMAT, FleetHost, FleetReport, FleetState};
 pub use guest::{AgentKind, GUEST_BOOT_FORMAT, Guest, GuestAgent, GuestBoot, GuestTime};
 pub use history::{
     HISTORY_FORMAT, History, HistoryChange, HistoryDirection, HistoryLine, HistoryMethod,
-    HistoryRun, HistorySegment, HistorySeries, HistoryVerdict,
+    HistoryRun, HistorySegment, HistorySeries, HistoryVerdict, TooFewForGate,
 };
 pub use host::{CpuCapacity, HostFacts};
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use punctual_model::{
     Better, ComparisonScale, Finding, HISTORY_FORMAT, History, HistoryChange, HistoryDirection,
     HistoryLine, HistoryMethod, HistoryRun, HistorySegment, HistorySeries, HistoryVerdict,
-    Ordered as _, RefusedRun, RunRecord, Withheld, WithheldReason, choices,
+    Ordered as _, RefusedRun, RunRecord, TooFewForGate, Withheld, WithheldReason, choices,
 };
 use punctual_stats::history::{self, LEAST_RUNS, OF_ONE_LOOK, Options, RECENT, changes};
 use punctual_stats::runs::{Scale, length_fault};
@@ -155,10 +155,12 @@ pub fn history(mut runs: GroupInput, asked: &HistoryRequest) -> Result<History, 
                 .map(|column| series_of(runs, column, &options))
                 .collect(),
         });
+    let lines: Vec<HistoryLine> = lines.collect();
+    remarks.extend(too_few_for_gate(&lines, &method));
     Ok(History {
         format: HISTORY_FORMAT.to_owned(),
         method,
-        lines: lines.collect(),
+        lines,
         missing,
         refused,
         remarks,
@@ -437,6 +439,13 @@ fn series_of(runs: &[Placed], column: Column, options: &Options) -> HistorySerie
         correlation: found.map_or(0.0, |history| history.correlation),
         p: found.and_then(|history| history.p),
         newest_p: found.and_then(|history| Some(history.newest?.p)),
+        too_few_for_gate: found.and_then(|history| {
+            let too_few = history.newest?.too_few?;
+            Some(TooFewForGate {
+                runs: too_few.runs as u64,
+                needed: too_few.needed as u64,
+            })
+        }),
     }
 }
 
@@ -492,6 +501,28 @@ pub(crate) const fn direction(better: Better, up: bool) -> HistoryDirection {
         (Better::Lower, true) | (Better::Higher, false) => HistoryDirection::Worse,
         (Better::Lower, false) | (Better::Higher, true) => HistoryDirection::Better,
     }
+}
+
+/// Says of which figures a gate cannot find any change, and how many runs it takes.
+fn too_few_for_gate(lines: &[HistoryLine], method: &HistoryMethod) -> Option<Finding> {
+    let series = lines.iter().flat_map(|line| &line.series);
+    let short: Vec<TooFewForGate> = series.filter_map(|of| of.too_few_for_gate).collect();
+    // That with the fewest speaks for all.
+    let first = short.iter().min_by_key(|of| of.runs)?;
+    let of_all = match short.len() {
+        1 => "1 series".to_owned(),
+        n => format!("{n} series"),
+    };
+    Some(Finding::observed(
+        "too-few-for-gate",
+        format!(
+            "{of_all} cannot fail a gate yet: of {} runs since the last change, or since the first run, no change passes \
+             a level of {:.2} %; it takes {} runs at least, fewer if the level is shared by fewer series (--metric)",
+            first.runs,
+            method.look_level * 100.0,
+            first.needed
+        ),
+    ))
 }
 
 fn remarks(

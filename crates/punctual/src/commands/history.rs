@@ -92,7 +92,10 @@ fn exit(history: &History, fail_on: &[HistoryFailOn]) -> Exit {
         HistoryFailOn::NewChange => new().next().is_some(),
         HistoryFailOn::NewWorse => new().any(|change| change.direction != HistoryDirection::Better),
     });
-    let judged = series().all(|series| series.verdict != HistoryVerdict::TooFewRuns);
+    // A gate that no data can trip is not open.
+    let judged = series().all(|series| {
+        series.verdict != HistoryVerdict::TooFewRuns && series.too_few_for_gate.is_none()
+    });
     let mut lines = history.lines.iter();
     let whole = history.missing.is_empty() && lines.all(|line| is_up_to_date(history, line));
     Exit::of_gate(failed, judged && whole && series().next().is_some())

@@ -458,3 +458,33 @@ fn a_gate_does_not_open_for_a_figure_that_no_run_has() {
         assert_eq!(outcome(&found, "p99"), ["passed"]);
     }
 }
+
+#[test]
+fn a_gate_that_no_change_of_so_few_runs_could_trip_does_not_open() {
+    let mut nights = Nights::new();
+    // Of one figure 2/C(14, 7) = 0.058 % passes 0.075 %, and 2/C(13, 6) = 0.117 % does not.
+    nights.add("short", (13, 6, 100.0), |_, _| {});
+    nights.add("quiet", (13, 13, 1.0), |_, _| {});
+    nights.add("enough", (14, 7, 100.0), |_, _| {});
+    nights.add("steady", (14, 14, 1.0), |_, _| {});
+    // Twelve runs since a change that is not new are the runs that a new one would have to be found in.
+    nights.add("since", (60, 48, 3.0), |_, _| {});
+    for (dir, status, outcome_of_p99) in [
+        ("short", 6, "error"),
+        ("quiet", 6, "error"),
+        ("enough", 3, "failure"),
+        ("steady", 0, "passed"),
+        ("since", 6, "error"),
+    ] {
+        let answer = nights.history(dir, &["--fail-on=new-worse"]);
+        assert_eq!(answer.code(), status, "{dir}: {answer:#?}");
+        let said = answer.stdout.split_whitespace().collect::<Vec<_>>();
+        let says = said.join(" ").contains("it takes 14 runs at least");
+        assert_eq!(says, status == 6, "{dir}: {answer:#?}");
+        let json = nights.history(dir, &["--json"]);
+        assert_valid(&schema("history.schema.json"), &json.fine().json());
+        if let Some(found) = cases(&nights.home, &json.stdout) {
+            assert_eq!(outcome(&found, "p99"), [outcome_of_p99], "{dir}");
+        }
+    }
+}

@@ -376,7 +376,16 @@ fn of_series(line: &HistoryLine, series: &HistorySeries) -> (Outcome, String) {
         (false, false) => return (Outcome::Error, "no value in the newest run".to_owned()),
     };
     let Some(change) = new else {
-        return (outcome, "no new change".to_owned());
+        return match series.too_few_for_gate {
+            Some(few) => (
+                Outcome::Error,
+                format!(
+                    "no change of {} runs passes the level; it takes {}",
+                    few.runs, few.needed
+                ),
+            ),
+            None => (outcome, "no new change".to_owned()),
+        };
     };
     let at = usize::try_from(change.run).ok();
     let run = at.and_then(|at| line.runs.get(at));

@@ -17,7 +17,8 @@
 //! Statistical Association* 109, 2014): exact where runs are exchangeable, whatever their distribution
 //! is, ties included. Neighbouring runs may resemble each other; the lag-one correlation is estimated from
 //! what is left without clear steps, and where it is noticed the permuted values are those that remain when
-//! it is taken out, and it is put back in.
+//! it is taken out, and it is put back in. What is left of few runs looks correlated by chance and can leave fewer
+//! orders that show as much than there are, so the p-value is never below that of the permutations of the runs.
 //!
 //! *Several changes.* A stretch with a change is divided there and both parts are tested, each at the
 //! share of the level that it is of the series, so that all of them together keep the level. At the end
@@ -38,7 +39,7 @@ mod scan;
 use std::ops::Range;
 
 use self::null::{Null, correlation};
-use self::scan::{Found, bounded, bump, step};
+use self::scan::{Found, bounded, bump, least_p, step};
 use crate::precision::Interval;
 use crate::random::RandomSource;
 use crate::runs::{Effect, Scale};
@@ -53,6 +54,9 @@ const ENOUGH_HITS: u32 = 200;
 
 /// More permutations than this are never made.
 const MOST_DRAWS: f64 = 1e6;
+
+/// A p-value of this part of the level passes it, whatever the draws.
+const CLEARLY: f64 = 0.9;
 
 /// Fewer runs than this are no series.
 pub const LEAST_RUNS: usize = 10;
@@ -158,6 +162,17 @@ pub struct Newest {
     pub level: f64,
     /// Number of the first run after the change, where there is one.
     pub change: Option<usize>,
+    /// The runs that are too few. `None` where a change in the newest ones could be found, or may not lie there.
+    pub too_few: Option<TooFew>,
+}
+
+/// Runs of which no change whatever, in the newest of them, has a p-value that passes the level.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TooFew {
+    /// The runs since the last change that is not new.
+    pub runs: usize,
+    /// As many would do at least.
+    pub needed: usize,
 }
 
 /// Looks for changes in `values`, in the order of their runs. `may_change` says for each run whether the
@@ -289,21 +304,21 @@ impl Series<'_> {
         let bound = bounded(self.values.get(runs.clone())?);
         let places = self.places.get(runs.clone())?;
         let (up, there) = (step(&bound, places), bump(&bound, places));
-        let null = Null::of(&bound, &[bound.len()], self.phi);
-        let mut source = RandomSource::new(self.options.seed ^ runs.start as u64);
         let observed = [up, there].map(|found| found.map(|found| found.z));
-        let p = small([up.is_some(), there.is_some()], self.options.draws, || {
-            let drawn = null.draw(&mut source);
+        let asked = observed.map(|seen| seen.is_some());
+        let draws = self.options.draws;
+        let p = self.permuted(&bound, runs.start, asked, draws, |drawn| {
             let beyond = |z: Option<Found>, seen: Option<f64>| match (z, seen) {
                 (Some(z), Some(seen)) => z.z >= seen - 1e-9,
                 _ => false,
             };
             [
-                beyond(step(&drawn, places), observed[0]),
-                beyond(bump(&drawn, places), observed[1]),
+                beyond(step(drawn, places), observed[0]),
+                beyond(bump(drawn, places), observed[1]),
             ]
         });
-        let of_step = p[0].map(|p| p / OF_STEPS);
+        let least = up.map_or(0.0, |up| least_p(places, up.from));
+        let of_step = p[0].map(|p| p.max(least) / OF_STEPS);
         let of_bump = p[1].map(|p| p / (1.0 - OF_STEPS));
         let (p, which) = match (of_step, of_bump) {
             (Some(a), Some(b)) if b < a => (b, there),
@@ -368,18 +383,41 @@ impl Series<'_> {
         let bound = bounded(self.values.get(runs.clone())?);
         let places = self.places.get(runs.clone())?;
         let found = step(&bound, places)?;
-        let p = self.p_of(&bound, places, found.z, runs.start, self.options.draws);
+        let p = self.p_of(&bound, places, found, runs.start, self.options.draws);
         Some((runs.start + found.from, p))
     }
 
-    fn p_of(&self, bound: &[f64], places: &[bool], z: f64, salt: usize, draws: u32) -> f64 {
-        let null = Null::of(bound, &[bound.len()], self.phi);
-        let mut source = RandomSource::new(self.options.seed ^ salt as u64);
-        let p = small([true, false], draws, || {
-            let drawn = step(&null.draw(&mut source), places);
-            [drawn.is_some_and(|drawn| drawn.z >= z - 1e-9), false]
+    fn p_of(&self, bound: &[f64], places: &[bool], found: Found, salt: usize, draws: u32) -> f64 {
+        let p = self.permuted(bound, salt, [true, false], draws, |drawn| {
+            let drawn = step(drawn, places);
+            [drawn.is_some_and(|drawn| drawn.z >= found.z - 1e-9), false]
         });
-        p[0].unwrap_or(1.0)
+        p[0].map_or(1.0, |p| p.max(least_p(places, found.from)))
+    }
+
+    /// The p-values of up to two statistics; `beyond` says which of them are as large in another order as what was
+    /// seen. Where a correlation is allowed for they are never below those of the permutations without it, which are
+    /// exact where the runs are exchangeable.
+    fn permuted(
+        &self,
+        bound: &[f64],
+        salt: usize,
+        asked: [bool; 2],
+        draws: u32,
+        beyond: impl Fn(&[f64]) -> [bool; 2],
+    ) -> [Option<f64>; 2] {
+        let under = |phi: f64, draws: u32| {
+            let null = Null::of(bound, &[bound.len()], phi);
+            let mut source = RandomSource::new(self.options.seed ^ salt as u64);
+            small(asked, draws, || beyond(&null.draw(&mut source)))
+        };
+        let (allowed, drawn) = under(self.phi, draws);
+        if self.phi <= 0.0 {
+            return allowed;
+        }
+        // As many draws as it took to see that the other is not small tell whether this one is larger.
+        let (exact, _) = under(0.0, drawn);
+        [0, 1].map(|at| exact[at].zip(allowed[at]).map(|(a, b)| a.max(b)))
     }
 
     /// Judges the newest runs against those since the change before.
@@ -396,14 +434,18 @@ impl Series<'_> {
             .for_each(|place| *place = false);
         let bound = bounded(&self.values[from..]);
         let found = step(&bound, &places);
-        // A p-value below the level must be possible.
-        let least = crate::num::floor_u64((3.0 / level).clamp(1.0, MOST_DRAWS));
+        // A p-value below the level must be possible. In few runs all that are possible are close to it, and the draws
+        // must not decide.
+        let close = found.is_some_and(|found| least_p(&places, found.from) > level / 10.0);
+        let hits = if close { f64::from(ENOUGH_HITS) } else { 3.0 };
+        let least = crate::num::floor_u64((hits / level).clamp(1.0, MOST_DRAWS));
         let draws = self.options.draws.max(u32::try_from(least).unwrap_or(0));
-        let p = found.map_or(1.0, |found| self.p_of(&bound, &places, found.z, n, draws));
+        let p = found.map_or(1.0, |found| self.p_of(&bound, &places, found, n, draws));
         Newest {
             p,
             level,
             change: found.filter(|_| p <= level).map(|found| from + found.from),
+            too_few: too_few(&places, level),
         }
     }
 
@@ -435,9 +477,35 @@ impl Series<'_> {
     }
 }
 
-/// The p-values of up to two statistics under the permutations that `draw` makes; each call says which of
-/// them are as large as what was seen.
-fn small(asked: [bool; 2], draws: u32, mut draw: impl FnMut() -> [bool; 2]) -> [Option<f64>; 2] {
+/// Whether runs with these places for a change are too few for one that passes `level`.
+fn too_few(places: &[bool], level: f64) -> Option<TooFew> {
+    let passes = |places: &[bool]| {
+        let own = (0..places.len()).filter(|at| places[*at]);
+        own.map(|at| least_p(places, at))
+            .any(|p| p <= CLEARLY * level)
+    };
+    let runs = places.len();
+    if passes(places) || !places.iter().skip(1).any(|place| *place) {
+        return None;
+    }
+    // A change of ten runs in a thousand has a p-value of 4e-24.
+    let would_do = |n: &usize| {
+        let all: Vec<bool> = (0..*n).map(|at| at + RECENT >= *n).collect();
+        passes(&all)
+    };
+    let needed = (LEAST_RUNS..1_000).find(would_do).unwrap_or(1_000);
+    // Where changes may lie only between commits, those of a few runs, or of many, are what is missing.
+    let needed = needed.max(runs + 1);
+    Some(TooFew { runs, needed })
+}
+
+/// The p-values of up to two statistics under the permutations that `draw` makes, and how many those were; each call
+/// says which of them are as large as what was seen.
+fn small(
+    asked: [bool; 2],
+    draws: u32,
+    mut draw: impl FnMut() -> [bool; 2],
+) -> ([Option<f64>; 2], u32) {
     let (mut hits, mut drawn) = ([1_u32; 2], 0_u32);
     let open = |hits: &[u32; 2]| (0..2).any(|at| asked[at] && hits[at] < ENOUGH_HITS);
     while drawn < draws && open(&hits) {
@@ -446,7 +514,8 @@ fn small(asked: [bool; 2], draws: u32, mut draw: impl FnMut() -> [bool; 2]) -> [
             *hits += u32::from(hit);
         }
     }
-    [0, 1].map(|at| asked[at].then(|| f64::from(hits[at]) / f64::from(drawn + 1)))
+    let p = |at: usize| asked[at].then(|| f64::from(hits[at]) / f64::from(drawn + 1));
+    ([0, 1].map(p), drawn)
 }
 
 #[cfg(test)]

@@ -110,6 +110,21 @@ pub(super) fn step(values: &[f64], places: &[bool]) -> Option<Found> {
     })
 }
 
+/// The smallest p-value that permutations can give a step before run `at`. Orders with the same runs after it show as much,
+/// and so do those with these runs first, where a step may be there. 1 where there can be none.
+pub(super) fn least_p(places: &[bool], at: usize) -> f64 {
+    let n = places.len();
+    let may_be =
+        |at: usize| (LEAST_SIDE..(n + 1).saturating_sub(LEAST_SIDE)).contains(&at) && places[at];
+    if !may_be(at) {
+        return 1.0;
+    }
+    let few = at.min(n - at);
+    let choices: f64 = (1..=few).map(|i| (n - few + i) as f64 / i as f64).product();
+    let alike = if may_be(n - at) { 2.0 } else { 1.0 };
+    alike / choices
+}
+
 /// The stretch inside that differs most from the runs before and after it together.
 pub(super) fn bump(values: &[f64], places: &[bool]) -> Option<Found> {
     let n = values.len();

@@ -162,3 +162,65 @@ fn the_correlation_of_neighbours_is_that_of_the_chain_whatever_steps_it_has() {
         }
     }
 }
+
+/// C(n, k).
+fn choices(n: usize, k: usize) -> f64 {
+    (1..=k).map(|i| (n - k + i) as f64 / i as f64).product()
+}
+
+#[test]
+fn no_p_value_is_below_what_permutations_of_so_few_runs_can_give() {
+    let mut allowed_for = 0;
+    for (n, after) in [(10, 3), (11, 4), (13, 6), (16, 5)] {
+        for seed in 0..30 {
+            let values = series(n, n - after, 10.0, seed);
+            let history = changes(&values, None, &Options::default()).unwrap();
+            allowed_for += usize::from(history.correlation > 0.0);
+            let least = 1.0 / choices(n, after) * (1.0 - 1e-9);
+            let newest = history.newest.unwrap();
+            let each = history.changes.iter().map(|change| change.p);
+            for p in each.chain(history.p).chain([newest.p]) {
+                assert!(p >= least, "{n} {after} {seed}: {p} < {least}, {history:?}");
+            }
+        }
+    }
+    assert!(allowed_for > 10, "{allowed_for}");
+}
+
+#[test]
+fn runs_of_which_no_change_passes_the_level_of_a_look_are_too_few() {
+    let of_four = Options {
+        level: 0.05 / 4.0,
+        ..Options::default()
+    };
+    for n in 10..=20 {
+        let flat = changes(&series(n, n, 1.0, 3), None, &of_four).unwrap();
+        let newest = flat.newest.unwrap();
+        // 2 / C(16, 8) is 0.0155 %, 2 / C(15, 7) 0.031 %, and the level 0.019 %.
+        let expected = (n < 16).then_some(TooFew {
+            runs: n,
+            needed: 16,
+        });
+        assert_eq!(newest.too_few, expected, "{n}");
+    }
+    for seed in 0..3 {
+        let newest = |n: usize| {
+            changes(&series(n, n - 8, 100.0, seed), None, &of_four)
+                .unwrap()
+                .newest
+                .unwrap()
+        };
+        assert_eq!(
+            (newest(15).change, newest(16).change),
+            (None, Some(8)),
+            "{seed}"
+        );
+    }
+    // Between commits: one whose newest runs are too few, and one that is not new.
+    let at = |first: usize| -> Vec<bool> { (0..60).map(|at| at == 0 || at == first).collect() };
+    for (first, is_too_few) in [(58, true), (57, false), (50, false), (40, false)] {
+        let history = changes(&series(60, 60, 1.0, 4), Some(&at(first)), &of_four).unwrap();
+        let too_few = history.newest.unwrap().too_few;
+        assert_eq!(too_few.is_some(), is_too_few, "{first}: {too_few:?}");
+    }
+}
