@@ -22,10 +22,14 @@ pub fn extrapolation(
 ) -> Option<Extrapolation> {
     let recorded = run.duration_ns.filter(|duration| *duration > Nanos::ZERO);
     let duration = recorded.or_else(|| by_interval(run))?;
-    let max = samples.iter().copied().max()?;
+    let max = run.not_below(samples.iter().copied().max()?);
+    let unit = match run.cut_by() {
+        0 => 0.0,
+        most => float(most) + 1.0,
+    };
     let values: Vec<f64> = samples.iter().copied().map(float).collect();
     let further = float(samples.len() as u64) * float(horizon.get()) / float(duration.get());
-    let [maxima, peaks] = extrapolate(&values, further, confidence, seed);
+    let [maxima, peaks] = extrapolate(&values, unit, further, confidence, seed);
     Some(Extrapolation {
         format: EXTRAPOLATION_FORMAT.to_owned(),
         run: run.id.clone(),

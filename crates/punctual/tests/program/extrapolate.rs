@@ -8,7 +8,7 @@ use std::fs;
 use punctual_model::{RunRecord, Sample};
 use punctual_stats::RandomSource;
 use punctual_store::{Raw, Store};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Answer, Home, stored};
 use crate::schema::{assert_valid, schema};
@@ -146,6 +146,8 @@ fn a_log_of_cyclictest_has_its_rate_from_its_interval_and_is_not_called_invalid(
     assert_eq!(found["duration_ns"], 20_000_000_000_u64, "{found:#}");
     assert_eq!(found["horizon_samples"], 600_000.0, "{found:#}");
     assert_eq!(found["by_interval"], true);
+    // The upper end of 129 µs, as everywhere.
+    assert_eq!(found["max_ns"], 129_999, "{found:#}");
     assert_eq!(found["imported_from"], "cyclictest");
     let text = home
         .run(["runs", "extrapolate", "last"])
@@ -181,4 +183,34 @@ fn a_run_without_its_samples_says_how_to_have_them() {
     home.quick(&[]);
     let answer = home.run(["runs", "extrapolate"]);
     answer.error(1, &["samples are not stored", "measure --raw"]);
+}
+
+#[test]
+fn whole_microseconds_have_the_tail_of_what_was_cut_or_say_that_they_are_too_coarse() {
+    let home = Home::aside();
+    let refusals = |name: &str, scale_us: f64| -> Vec<Value> {
+        let mut source = RandomSource::new(100);
+        let lines: String = (0..60_000)
+            .map(|n| {
+                let us = (20.0 - scale_us * source.uniform().ln()).floor();
+                format!("       0:{n:8}:{us:8}\n")
+            })
+            .collect();
+        let log = home.dir().join(name);
+        fs::write(&log, format!("Thread 0 Interval: 1500\n{lines}")).unwrap();
+        home.run(["runs", "import", log.to_str().unwrap()]).fine();
+        let found = home.run(["runs", "extrapolate", "last", "--horizon=1h", "--json"]);
+        let methods = found.fine().json()["methods"].clone();
+        methods
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|of| of["refused"].clone())
+            .collect()
+    };
+    assert_eq!(refusals("fine", 4.0), [Value::Null, Value::Null]);
+    for refused in refusals("coarse", 0.5) {
+        let why = refused.as_str().unwrap();
+        assert!(why.contains("cut to whole units, too coarse"), "{why}");
+    }
 }

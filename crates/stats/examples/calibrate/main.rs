@@ -422,7 +422,7 @@ fn tails(experiments: u32, bounds: &mut Bounds) {
         let counted = count(experiments, |source| {
             let samples: Vec<f64> = (0..20_000).map(|_| draw(source)).collect();
             let mut counts = [0; 4];
-            for (at, fit) in extrapolate(&samples, FAR, 0.95, 1).iter().enumerate() {
+            for (at, fit) in extrapolate(&samples, 0.0, FAR, 0.95, 1).iter().enumerate() {
                 if let Ok(fit) = fit {
                     counts[2 * at] = 1;
                     counts[2 * at + 1] = u32::from(fit.low <= truth && truth <= fit.high);

@@ -5,7 +5,7 @@
 
 use super::checks::anderson_darling;
 use super::fit::Family;
-use super::{GATE, HEAVIEST, SteadyChecks, TailChecks, TailFit, TailMethod, TailRefusal};
+use super::{FINEST, GATE, HEAVIEST, SteadyChecks, TailChecks, TailFit, TailMethod, TailRefusal};
 use crate::RandomSource;
 use crate::num::index;
 use crate::runs::trend;
@@ -19,6 +19,8 @@ pub(super) struct Extremes {
     pub(super) method: TailMethod,
     pub(super) name: &'static str,
     pub(super) family: Family,
+    /// What the samples were cut to, or 0.
+    pub(super) unit: f64,
     /// Extremes to come.
     pub(super) further: f64,
     /// The threshold.
@@ -47,6 +49,12 @@ impl Extremes {
         }
         let constant = TailRefusal::Constant { extremes: name };
         let tail = self.family.fit(extremes).ok_or(constant)?;
+        if tail.scale < FINEST * self.unit {
+            return Err(TailRefusal::TooCoarse {
+                extremes: name,
+                scale: tail.scale / self.unit,
+            });
+        }
         if tail.shape >= HEAVIEST {
             return Err(TailRefusal::Heavy {
                 extremes: name,
