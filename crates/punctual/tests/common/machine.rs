@@ -138,10 +138,10 @@ impl Turn {
 /// Gives the processor to tests that run alone, one after the other, and for which all others wait: this thread and what it starts have
 /// less of it from now on.
 pub(crate) fn yields() {
-    // Little enough that those who run alone do not wait for it: where nobody runs that could, a processor idles at the end.
+    // With far less, a guest in real time gets so little that its kernel takes its timer for broken.
     // Who runs the tests may have given them less already, and no user may take that back.
     let now = rustix::process::getpriority_process(None).unwrap();
-    rustix::process::setpriority_process(None, now.max(12)).unwrap();
+    rustix::process::setpriority_process(None, now.max(3)).unwrap();
 }
 
 impl Held {

@@ -107,17 +107,37 @@ fn latency_test_orders_the_models() {
         (&true.into(), &"virtual-time".into())
     );
     // Two models, each under two loads.
-    assert_eq!(result["cells"].as_array().unwrap().len(), 4);
-    // Of a dozen seeds the longest wake-up is 75 µs at most with one kernel and 121 µs at least with the other, so it does not matter which
-    // instructions the agent executes, and which two boots these are. Means under a load that prints overlap in one pair of six.
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    // Which two boots these are depends on the instructions of the agent, and one in ten of either kernel has a wake-up that is far longer than
+    // those of the others. So what is asked for is that the better boot of the one is better than that of the other, and that verdicts are
+    // those of the bands.
+    let of = |kernel: &str, load: &str| {
+        let mut cells = cells.iter();
+        let is = |cell: &&Value| cell["kernel"] == kernel && cell["load"] == load;
+        cells.find(is).unwrap()
+    };
+    let mut worse = 0;
     for load in ["printk:1000", "fork"] {
-        let mut all = result["comparisons"].as_array().unwrap().iter();
-        let is =
-            |of: &&Value| of["model"] == "none" && of["load"] == load && of["figure"] == "max_ns";
-        assert_eq!(all.find(is).unwrap()["verdict"], "worse", "{load}");
+        for figure in ["mean_ns", "max_ns"] {
+            let [one, other] = ["dyn", "rt"].map(|kernel| &of(kernel, load)[figure]);
+            let at = |band: &Value, end: &str| band[end].as_f64().unwrap();
+            assert!(
+                at(one, "low") > at(other, "low"),
+                "{load} {figure}: {one} {other}"
+            );
+            let apart = at(one, "low") > at(other, "high");
+            worse += usize::from(apart);
+            let mut all = result["comparisons"].as_array().unwrap().iter();
+            let is = |of: &&Value| of["load"] == load && of["figure"] == figure;
+            let verdict = &all.find(is).unwrap()["verdict"];
+            let wanted = if apart { "worse" } else { "no_difference" };
+            assert_eq!(verdict, wanted, "{load} {figure}: {one} {other}");
+        }
     }
     let xml = String::from_utf8(fs::read(&junit).unwrap()).unwrap();
-    assert!(xml.contains("failures=\"0\" errors=\"4\""), "{xml}");
+    let counts = format!("failures=\"0\" errors=\"{worse}\"");
+    assert!(xml.contains(&counts), "{counts}: {xml}");
     let few =
         "<error message=\"worse than rt rt in virtual time (instruction counts), but too few seeds";
     assert!(xml.contains(few), "{xml}");
