@@ -117,7 +117,7 @@ fn latency_test_orders_the_models() {
         let is = |cell: &&Value| cell["kernel"] == kernel && cell["load"] == load;
         cells.find(is).unwrap()
     };
-    let mut worse = 0;
+    let mut is_worse = false;
     for load in ["printk:1000", "fork"] {
         for figure in ["mean_ns", "max_ns"] {
             let [one, other] = ["dyn", "rt"].map(|kernel| &of(kernel, load)[figure]);
@@ -127,7 +127,7 @@ fn latency_test_orders_the_models() {
                 "{load} {figure}: {one} {other}"
             );
             let apart = at(one, "low") > at(other, "high");
-            worse += usize::from(apart);
+            is_worse |= apart;
             let mut all = result["comparisons"].as_array().unwrap().iter();
             let is = |of: &&Value| of["load"] == load && of["figure"] == figure;
             let verdict = &all.find(is).unwrap()["verdict"];
@@ -135,9 +135,10 @@ fn latency_test_orders_the_models() {
             assert_eq!(verdict, wanted, "{load} {figure}: {one} {other}");
         }
     }
+    assert!(is_worse, "{result:#}");
     let xml = String::from_utf8(fs::read(&junit).unwrap()).unwrap();
-    let counts = format!("failures=\"0\" errors=\"{worse}\"");
-    assert!(xml.contains(&counts), "{counts}: {xml}");
+    // Of so few seeds none can be judged, whichever way.
+    assert!(xml.contains("failures=\"0\" errors=\"4\""), "{xml}");
     let few =
         "<error message=\"worse than rt rt in virtual time (instruction counts), but too few seeds";
     assert!(xml.contains(few), "{xml}");
