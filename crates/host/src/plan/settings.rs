@@ -6,7 +6,6 @@
 use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
 use super::{Planner, part};
-
 use crate::knob::{ABSENT, KnobKind, Part, Reading};
 use crate::profile::{CpuWord, Selector, Value, Want};
 
