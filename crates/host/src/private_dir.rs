@@ -335,9 +335,7 @@ fn holder_of(file: &File) -> String {
 /// Whether the process of `process 7 (apply)` is there.
 fn is_alive(name: &str) -> bool {
     let number = name.split_whitespace().nth(1).and_then(|n| n.parse().ok());
-    number
-        .and_then(rustix::process::Pid::from_raw)
-        .is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    number.is_none_or(punctual_sys::process::exists)
 }
 
 fn name_in(file: &File) -> String {

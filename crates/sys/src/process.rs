@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use std::io;
 
 use punctual_model::Nanos;
-use rustix::process::{Pid, Signal, kill_process, setsid};
+use rustix::process::{Pid, Signal, kill_process, setsid, test_kill_process};
 
 use crate::thread;
 
@@ -65,6 +65,14 @@ pub fn stop(pid: u32) -> io::Result<()> {
 /// As [`ask_to_end`].
 pub fn go_on(pid: u32) -> io::Result<()> {
     send(pid, Signal::CONT)
+}
+
+/// Whether there is a process `pid` in our namespace, also one that is another user's or that was not waited for yet.
+pub fn exists(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
 fn send(pid: u32, signal: Signal) -> io::Result<()> {

@@ -392,5 +392,9 @@ mod tests {
         assert!(tracefs.sweep(&name, |_| true).unwrap().is_empty());
         drop(instance);
         assert!(!tracefs.root().exists(&path));
+        // What somebody else removed, when no file of it was open, is removed.
+        let instance = tracefs.instance(&name).unwrap();
+        assert_eq!(tracefs.sweep(&name, |_| true).unwrap(), [name]);
+        instance.remove().unwrap();
     }
 }

@@ -4,10 +4,15 @@
 //! Names of our tracing instances, by which those of programs that were killed are known, and what
 //! they changed.
 //!
-//! `punctual-PROCESS-START`, and `+KEY=OLD:NEW` for each setting of the whole machine that was
-//! changed: the instance is there before the setting is written and goes after it was put back.
+//! `punctual-PROCESS-START`, `-NAMESPACE` where the number of the process is not that of the whole
+//! machine, and `+KEY=OLD:NEW` for each setting of the whole machine that was changed: the instance
+//! is there before the setting is written and goes after it was put back.
 
-use punctual_sys::proc::stat_number;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+
+use punctual_sys::proc::{numbers, stat_number};
+use punctual_sys::process;
 use punctual_sys::tracefs::Tracefs;
 use punctual_sys::{PathError, SysRoot};
 
@@ -120,11 +125,16 @@ impl Drop for Changed {
     }
 }
 
-/// Returns a name for an instance of this process: its number, and the time when it was started.
+/// Returns a name for an instance of this process: its number, the time when it was started, and the namespace in which it has
+/// that number.
 pub(crate) fn name(sys: &SysRoot) -> String {
     let process = std::process::id();
-    let started = started(sys, process).unwrap_or(0);
-    format!("{PREFIX}{process}-{started}")
+    Maker {
+        process,
+        started: started(sys, process).unwrap_or(NOT_KNOWN),
+        namespace: namespace_of(sys, "self").unwrap_or(INITIAL),
+    }
+    .name()
 }
 
 /// Returns the name of the group of events for an instance of this name: a group has no hyphens.
@@ -150,15 +160,75 @@ pub fn sweep(sys: &SysRoot) -> Vec<String> {
     swept
 }
 
-/// Whether nobody is there any more who made the instance `name`.
+/// Whether nobody is there any more who made the instance `name`. What cannot be seen is there.
 fn is_left(sys: &SysRoot, name: &str) -> bool {
-    let owner = name.strip_prefix(PREFIX).and_then(|rest| {
-        let rest = rest.split('+').next()?;
-        let (process, start) = rest.split_once('-')?;
-        Some((process.parse::<u32>().ok()?, start.parse::<u64>().ok()?))
-    });
     // A name that is not one of ours is somebody's.
-    owner.is_some_and(|(process, start)| started(sys, process) != Some(start))
+    let Some(maker) = Maker::of(name) else {
+        return false;
+    };
+    let Ok(ours) = namespace_of(sys, "self") else {
+        return false;
+    };
+    if maker.namespace == ours {
+        return match started(sys, maker.process) {
+            Some(start) => maker.started != NOT_KNOWN && start != maker.started,
+            None => !process::exists(maker.process),
+        };
+    }
+    // Only in the first namespace the processes of all others are seen.
+    ours == INITIAL
+        && numbers(sys, "/proc").all(|process| {
+            match namespace_of(sys, &process.to_string()) {
+                Ok(namespace) => namespace != maker.namespace,
+                // It has ended, if nobody has waited for it yet.
+                Err(err) => err.kind() == io::ErrorKind::NotFound,
+            }
+        })
+}
+
+/// The namespace of processes that a machine boots with (`PROC_PID_INIT_INO` in the kernel's
+/// include/linux/proc_ns.h).
+const INITIAL: u64 = 0xEFFF_FFFC;
+
+/// In place of a start that could not be read.
+const NOT_KNOWN: u64 = 0;
+
+/// Who made an instance.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Maker {
+    /// Its number in the namespace.
+    process: u32,
+    /// In clock ticks since boot.
+    started: u64,
+    namespace: u64,
+}
+
+impl Maker {
+    /// Reads what [`Self::name`] wrote, whatever settings follow.
+    fn of(name: &str) -> Option<Self> {
+        let own = name.strip_prefix(PREFIX)?.split('+').next()?;
+        let mut parts = own.split('-');
+        let maker = Self {
+            process: parts.next()?.parse().ok()?,
+            started: parts.next()?.parse().ok()?,
+            namespace: parts.next().map_or(Ok(INITIAL), str::parse).ok()?,
+        };
+        parts.next().is_none().then_some(maker)
+    }
+
+    fn name(self) -> String {
+        let name = format!("{PREFIX}{}-{}", self.process, self.started);
+        match self.namespace {
+            INITIAL => name,
+            other => format!("{name}-{other}"),
+        }
+    }
+}
+
+/// Returns the number of the namespace of processes that `process` is in.
+fn namespace_of(sys: &SysRoot, process: &str) -> io::Result<u64> {
+    let file = sys.full(&format!("/proc/{process}/ns/pid"));
+    Ok(std::fs::metadata(file)?.ino())
 }
 
 /// Reads when a process was started, in clock ticks since boot: field 22 of its `stat` (proc(5)).
@@ -175,20 +245,66 @@ mod tests {
     fn an_instance_is_left_when_its_process_is_gone_or_another() {
         let sys = SysRoot::live();
         let own = name(&sys);
+        let maker = Maker::of(&own).unwrap();
         assert!(!is_left(&sys, &own), "{own}");
         assert!(!is_left(&sys, &(own.clone() + "+period=1000:250")));
-        let (head, _) = own.rsplit_once('-').unwrap();
-        assert!(is_left(&sys, &format!("{head}-1")));
-        assert!(is_left(&sys, "punctual-4194305-7"));
-        assert!(!is_left(&sys, "punctual-mine"));
-        assert!(!is_left(&sys, "other-4194305-7"));
+        assert!(!is_left(&sys, &(own.clone() + "+watched")));
+        let started = |started| Maker { started, ..maker }.name();
+        assert!(is_left(&sys, &started(1)));
+        assert!(!is_left(&sys, &started(NOT_KNOWN)));
+        let gone = Maker {
+            process: GONE,
+            ..maker
+        };
+        assert!(is_left(&sys, &gone.name()));
+        for other in ["punctual-mine", "punctual-1-2-3-4", "other-4194305-7"] {
+            assert!(!is_left(&sys, other), "{other}");
+        }
     }
+
+    #[test]
+    fn a_process_of_another_namespace_is_not_looked_for_in_this_one() {
+        let sys = SysRoot::live();
+        let ours = namespace_of(&sys, "self").unwrap();
+        let maker = |namespace| Maker {
+            process: GONE,
+            started: 7,
+            namespace,
+        };
+        assert_eq!(maker(INITIAL).name(), format!("punctual-{GONE}-7"));
+        for namespace in [INITIAL, ours, 5] {
+            let maker = maker(namespace);
+            assert_eq!(Maker::of(&maker.name()), Some(maker));
+            assert_eq!(Maker::of(&(maker.name() + "+cpus=0:1")), Some(maker));
+        }
+        // Nothing is in it: that is seen in the first namespace alone, and by root.
+        let sees_all = ours == INITIAL && namespace_of(&sys, "1").is_ok();
+        assert_eq!(is_left(&sys, &maker(5).name()), sees_all);
+    }
+
+    #[test]
+    fn nothing_is_left_where_nobody_can_be_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        assert!(!is_left(&sys, &format!("punctual-{GONE}-7")));
+    }
+
+    /// A process that cannot be: numbers end at `PID_MAX_LIMIT`, 2^22.
+    const GONE: u32 = 4_194_305;
 
     /// A machine with one leftover instance, which had changed two settings.
     fn machine(period: &str, cpus: &str) -> (tempfile::TempDir, SysRoot) {
         let dir = tempfile::tempdir().unwrap();
         let tracing = dir.path().join("sys/kernel/tracing");
-        let name = "punctual-7-8+period=1000:250+cpus=0-3,6:1-2";
+        let ns = dir.path().join("proc/self/ns");
+        std::fs::create_dir_all(&ns).unwrap();
+        std::os::unix::fs::symlink("/proc/self/ns/pid", ns.join("pid")).unwrap();
+        let maker = Maker {
+            process: GONE,
+            started: 8,
+            namespace: namespace_of(&SysRoot::live(), "self").unwrap(),
+        };
+        let name = maker.name() + "+period=1000:250+cpus=0-3,6:1-2";
         std::fs::create_dir_all(tracing.join("instances").join(name)).unwrap();
         std::fs::create_dir_all(tracing.join("osnoise")).unwrap();
         std::fs::write(tracing.join("available_tracers"), "timerlat nop\n").unwrap();

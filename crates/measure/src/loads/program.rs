@@ -27,6 +27,10 @@ use crate::io::bytes_done;
 /// Time between two looks at a program.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// A program that does not say what it does is at work when it is still there after so long: the shell of a command that does not
+/// exist uses the processor too.
+const AT_WORK_AFTER: Duration = Duration::from_millis(200);
+
 /// A program that works for a part of the time is stopped and continued once in each of these.
 const PERIOD: Duration = Duration::from_millis(100);
 
@@ -119,6 +123,7 @@ impl Program {
                 speech,
                 counted: 0,
                 speaks: false,
+                started: Instant::now(),
             };
             watched.watch(shift, settings.intensity)
         })]
@@ -269,6 +274,7 @@ struct Watched {
     counted: u64,
     /// Whether it has said how much it did, so that its CPU time is none any more.
     speaks: bool,
+    started: Instant,
 }
 
 impl Watched {
@@ -332,6 +338,7 @@ impl Watched {
         let now = match (speaks, self.speech) {
             (true, _) => self.said.work.load(Ordering::Relaxed),
             (false, Speech::Required | Speech::Fio) => return,
+            (false, Speech::Optional) if self.started.elapsed() < AT_WORK_AFTER => return,
             (false, Speech::Optional) => {
                 tree::cpu_time(&self.sys, self.keeper.id()).get() / 1_000_000
             }

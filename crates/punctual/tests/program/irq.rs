@@ -3,11 +3,13 @@
 
 //! `measure irq`: phases that add up, and a tracing instance that does not stay.
 
-use punctual_sys::SysRoot;
+use std::process::Command;
+
 use punctual_sys::tracefs::{Tracefs, TracefsError};
+use punctual_sys::{SysRoot, proc};
 use serde_json::Value;
 
-use crate::common::{Home, machine, wait_until};
+use crate::common::{Home, finish, machine, program, wait_until};
 
 /// Returns the kernel's tracing, if this test may use it; if there is none or it is denied, says that it is skipped.
 fn tracefs() -> Option<Tracefs> {
@@ -166,6 +168,32 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
         "{answer:#?}"
     );
     assert_eq!(instances(&tracefs, pid), Vec::<String>::new());
+}
+
+#[test]
+fn a_container_with_processes_of_its_own_leaves_the_instances_of_others_alone() {
+    let Some(tracefs) = tracefs() else { return };
+    let home = Home::alone();
+    let own = std::process::id();
+    let started: u64 = proc::stat_number(&SysRoot::live(), own, 22).unwrap();
+    // It has no open file, as one that is about to be removed by who made it.
+    let name = format!("punctual-{own}-{started}");
+    let instance = tracefs.instance(&name).unwrap();
+    let mut command = Command::new("unshare");
+    command
+        .args(["--pid", "--fork", "--mount-proc"])
+        .arg(program())
+        .args(["measure", "wakeup", "--samples=20", "--threads=1"])
+        .args(["--priority=o", "--home"])
+        .arg(home.store());
+    let answer = finish(command);
+    if answer.stderr.contains("unshare") {
+        return machine::skip("unshare", "no namespace of processes can be made");
+    }
+    assert_eq!(home.list().len(), 1, "{answer:#?}");
+    assert!(!answer.stderr.contains(&name), "{answer:#?}");
+    assert_eq!(instances(&tracefs, own), [name]);
+    instance.remove().unwrap();
 }
 
 #[test]

@@ -214,6 +214,10 @@ impl Instance {
                     tries += 1;
                     std::thread::sleep(Duration::from_millis(10));
                 }
+                // Somebody else removed it, or is at it: what has no open file anybody with the privilege may remove.
+                Err(err) if matches!(err.errno(), Some(libc::ENOENT | libc::ENODEV)) => {
+                    return Ok(());
+                }
                 result => return result,
             }
         }

@@ -4,13 +4,12 @@
 //! Experiments of which runs fail: what is done again, and that nobody takes them for whole.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::file;
-use crate::common::Home;
+use crate::common::{Answer, Home, finish};
 
 /// An experiment whose loads are `levels`, in their order.
 fn loads(levels: &str, blocks: u32) -> String {
@@ -41,26 +40,29 @@ fn status(home: &Home) -> Value {
     answer.fine().json()["experiments"][0].clone()
 }
 
-fn write_tool(path: &Path) {
-    fs::write(path, "#!/bin/sh\nwhile :; do sleep 0.01; done\n").unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+/// Runs an experiment where there is no shell: no command can be a load.
+fn run_without_a_shell(home: &Home, path: &Path) -> Answer {
+    let nothing = home.dir().join("nothing");
+    fs::create_dir(&nothing).unwrap();
+    let mut command = home.command(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    // Without a PATH the C library would look where it always does.
+    command.env("PATH", nothing);
+    finish(command)
 }
 
 #[test]
 fn what_failed_before_an_abort_is_done_by_resume_once_the_cause_is_gone() {
     let home = Home::aside();
-    let tool = home.dir().join("tool");
-    let load = tool.display();
-    let levels = format!("a = \"cmd:{load} a\", b = \"cmd:{load} b\"");
-    let path = file(&home, &loads(&levels, 1));
-    let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    let levels =
+        ["a", "b"].map(|name| format!("{name} = \"cmd:while :; do sleep 0.01; done # {name}\""));
+    let path = file(&home, &loads(&levels.join(", "), 1));
+    let answer = run_without_a_shell(&home, &path);
     answer.error(1, &["3 runs in a row failed"]).hinted();
     let aborted = home.run(["experiment", "status", "loads"]);
     let said = &aborted.fine().stdout;
     assert!(said.starts_with("No valid run in 2 of 2 cells:\n load=a: failed: "));
     let counts = "0 of 2 runs done, 2 failed; 3 attempts (3 failed)";
     assert!(said.contains(counts), "{said}");
-    write_tool(&tool);
     let resumed = home.run(["experiment", "resume", "loads"]);
     resumed.carried_out();
     let status = status(&home);
@@ -72,18 +74,14 @@ fn what_failed_before_an_abort_is_done_by_resume_once_the_cause_is_gone() {
 #[test]
 fn an_experiment_of_which_a_cell_has_no_valid_run_fails_and_names_it_first() {
     let home = Home::aside();
-    let levels = format!(
-        "none = \"none\", missing = \"cmd:{}\"",
-        home.dir().join("tool").display()
-    );
-    let path = file(&home, &loads(&levels, 2));
-    let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    let path = file(&home, &loads("none = \"none\", missing = \"cmd:tool\"", 2));
+    let answer = run_without_a_shell(&home, &path);
     assert_eq!(answer.code(), 1, "{answer:#?}");
     let said = &answer.stdout;
     assert!(said.starts_with("No valid run in "), "{said}");
     for part in [
         "\n load=missing: failed: ",
-        "tool: not found\n",
+        ": sh: No such file or directory",
         "punctual experiment rm loads",
         "2 of 4 runs done (",
         "), 2 failed; 6 attempts (",

@@ -37,11 +37,16 @@ fn a_program_that_is_no_load_is_one_error_before_anything_starts_or_makes_the_ru
 #[test]
 fn a_program_that_ends_during_the_run_makes_it_invalid() {
     let home = Home::new();
-    let load = "cmd:n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done; echo no more >&2; exit 3";
+    let over = home.dir().join("over");
+    let load = format!(
+        "cmd:until [ -e {} ]; do :; done; echo no more >&2; exit 3",
+        over.display()
+    );
     let args = format!("{MEASURE} --duration {LONGER} --load");
     let running = home
-        .start(args.split_whitespace().chain([load]))
+        .start(args.split_whitespace().chain([load.as_str()]))
         .measuring();
+    std::fs::write(over, "").unwrap();
     let ended = || machine::processes_of(&home.store()).len() == 2;
     assert!(wait_until(ended));
     running.signal("INT");
