@@ -797,7 +797,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l force -d 'Overwrite it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
-complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l number -d 'Which run of it, from 1 [default: the latest]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l recorded -d 'Compare two sets of recorded runs, named as for `compare`, instead of the study\'s own: those of the stock kernel and those of the RT kernel' -r

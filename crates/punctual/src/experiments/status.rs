@@ -135,7 +135,7 @@ fn tries(summary: &Summary) -> String {
 }
 
 /// Names the cells that have no valid run although they were tried, and why.
-fn without_valid_run(summary: &Summary) -> String {
+pub(crate) fn without_valid_run(summary: &Summary) -> String {
     let all = summary.unmeasured();
     if all.is_empty() {
         return String::new();

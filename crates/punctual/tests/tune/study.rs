@@ -79,7 +79,12 @@ fn killed_and_gone_on_with(study: &str, parameters: &[&str]) {
     assert_same(&live.dump(), &before, study);
 
     let answer = finish(command(&live, study, parameters));
-    let report = answer.fine().json();
+    let report = answer.carried_out().json();
+    assert_eq!(
+        answer.code() == 1,
+        a_cell_has_no_valid_run(&live),
+        "{answer:#?}"
+    );
     assert!(answer.stderr.contains("Continuing"), "{}", answer.stderr);
     assert_same(&live.dump(), &before, study);
     let result = &report["studies"][0];
@@ -232,6 +237,14 @@ fn second_look(live: &Live, report: &str) {
     println!("{}", finish(command).fine().stdout);
 }
 
+/// Whether others disturbed all runs of a cell of any experiment.
+fn a_cell_has_no_valid_run(live: &Live) -> bool {
+    let all = finish(live.program(["experiment", "status", "--json"]));
+    let all = all.fine().json();
+    let mut all = all["experiments"].as_array().unwrap().iter();
+    all.any(|of| of["without_valid_run"] != serde_json::json!([]))
+}
+
 /// What a new user types first: as it is where `PUNCTUAL_TEST_REQUIRE` names `whole-studies`, for it takes minutes, and with
 /// short runs elsewhere.
 #[test]
@@ -246,8 +259,17 @@ fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was
         }
     }
     let answer = finish(command);
-    let page = answer.fine().stdout.clone();
+    let page = answer.carried_out().stdout.clone();
     assert_same(&live.dump(), &before, "all studies");
+    assert_eq!(
+        answer.code() == 1,
+        a_cell_has_no_valid_run(&live),
+        "{answer:#?}"
+    );
+    assert_eq!(
+        answer.code() == 1,
+        answer.stderr.contains("No valid run in ")
+    );
     live.tune("status").fine();
     live.gives_way();
     for (study, _) in STUDIES {

@@ -34,8 +34,16 @@ pub enum StudyAction {
     Report(StudyReportArgs),
 }
 
+/// After the options of `study run`.
+const RUN_EXIT: &str = "\
+Exit status: 0 if every cell of every experiment has a valid run; 1 if not, and
+then the cells are named, or if a study failed or was stopped; 5 if nothing of
+the study can be carried out here. A part that this machine cannot carry out is
+left out with the reason.";
+
 /// Options of `study run`
 #[derive(Args, Debug, Default)]
+#[command(after_long_help = RUN_EXIT)]
 pub struct StudyRunArgs {
     /// The study, or `all`
     pub name: String,

@@ -17,7 +17,7 @@ use super::{ALL, built, chosen, kernels, report, scale};
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::experiments::{Manner, dir_of, experiment_of, go_on, plan, tuned};
+use crate::experiments::{Manner, dir_of, experiment_of, go_on, plan, status, tuned};
 use crate::home;
 use crate::output::{Destination, print, remark};
 use crate::pages::put;
@@ -49,7 +49,12 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     let mut results = Vec::new();
     for study in &studies {
         match carry_out(&store, study, args, studies.len(), &stop) {
-            Ok(Carried::Done(note)) => results.push(report::of_note(&store, study, &note)?),
+            Ok(Carried::Done(note)) => {
+                if !is_whole(&store, &note)? {
+                    exit = Exit::Failed;
+                }
+                results.push(report::of_note(&store, study, &note)?);
+            }
             Ok(Carried::Stopped) => {
                 remark("Stopped. Continue with the same command, options included.");
                 return Ok(Exit::Failed);
@@ -148,6 +153,22 @@ fn carry_out(
         }
     }
     Ok(Carried::Done(note))
+}
+
+/// Whether every cell has a valid run; names those that have none.
+fn is_whole(store: &Store, note: &Note) -> Result<bool, CliError> {
+    let mut whole = true;
+    for part in &note.parts {
+        let Some(name) = &part.experiment else {
+            continue;
+        };
+        let summary = status::summary(&dir_of(store.home(), name))?;
+        if !summary.unmeasured().is_empty() {
+            whole = false;
+            remark(status::without_valid_run(&summary).trim_end());
+        }
+    }
+    Ok(whole)
 }
 
 /// Returns the carrying out that is to go on, or a new one.
