@@ -74,6 +74,8 @@ pub(crate) fn begins(line: &str) -> Option<Format> {
 /// `00:00:01  (user, 1000 us period, priority 90, CPU1)`.
 #[derive(Debug, Default)]
 struct Head {
+    /// How long it had gone on.
+    time: Nanos,
     context: String,
     period: Option<Nanos>,
     priority: Option<u8>,
@@ -84,10 +86,11 @@ struct Head {
 impl Head {
     fn of(text: &str) -> Option<Self> {
         let (time, rest) = text.trim().split_once(char::is_whitespace)?;
-        clock(time)?;
+        let time = clock(time)?;
         let inside = rest.trim().strip_prefix('(')?.strip_suffix(')')?;
         let mut parts = inside.split(',').map(str::trim);
         let mut head = Self {
+            time,
             context: cut(parts.next()?.to_owned()),
             isolated: true,
             ..Self::default()
@@ -181,6 +184,8 @@ fn several(at: u64) -> ImportError {
 #[derive(Debug, Default)]
 struct Found {
     head: Option<Head>,
+    /// The least and the largest of the rows that came each second, since the start.
+    best_and_worst: Option<(i64, i64)>,
     min: Option<i64>,
     avg: Option<i64>,
     max: Option<i64>,
@@ -242,7 +247,8 @@ pub(crate) fn read<R: BufRead>(
             (_, "RTS|") => found.summary(at, line)?,
             (Format::XenomaiLatency, "HSD|") => found.cell(at, line)?,
             (Format::XenomaiLatency, "HSS|") => found.statistics(at, line)?,
-            (_, "RTH|" | "RTD|" | "HSH|" | "---|") => {}
+            (_, "RTD|") => found.second(at, line)?,
+            (_, "RTH|" | "HSH|" | "---|") => {}
             (Format::XenomaiLatency, _) if line.starts_with('#') => found.plot_head(at, line)?,
             (Format::Latmus, _) if line.starts_with("# ") => {
                 found.comment(at, &line[2..], &mut imported)?;
@@ -265,13 +271,32 @@ impl Found {
     fn heading(&mut self, at: u64, text: &str) -> Result<(), ImportError> {
         let head = Head::of(text)
             .ok_or_else(|| ImportError::at_line(at, "no time, context and period follow RTT"))?;
+        // It is repeated above every few rows, with a later time.
         if let Some(before) = &self.head
-            && (before.period, &before.context) != (head.period, &head.context)
+            && ((before.period, &before.context) != (head.period, &head.context)
+                || (self.best_and_worst.is_some() && head.time <= before.time))
         {
             return Err(second_run(at));
         }
         self.head = Some(head);
         Ok(())
+    }
+
+    /// `RTD|      0.480|      1.010|     12.120|       0|     0|      0.480|     12.120`: a second, and in its last columns all up to
+    /// then. Of a run that was killed the last one may be cut off.
+    fn second(&mut self, at: u64, line: &str) -> Result<(), ImportError> {
+        let columns = columns(line);
+        let [_, _, _, _, .., best, worst] = columns.as_slice() else {
+            return Ok(());
+        };
+        let (Ok(best), Ok(worst)) = (micros(at, "best", best), micros(at, "worst", worst)) else {
+            return Ok(());
+        };
+        let before = self.best_and_worst.replace((best, worst));
+        match before {
+            Some((least, largest)) if best > least || worst < largest => Err(second_run(at)),
+            _ => Ok(()),
+        }
     }
 
     /// `RTS|      1.182|      1.316|      3.899|       0|     0|    00:00:08/00:00:08`, with which a run ends.
@@ -298,6 +323,13 @@ impl Found {
                 at,
                 "RTS contradicts the histogram's head",
             ));
+        }
+        if let Some((best, worst)) = self.best_and_worst
+            && (best < min || worst > max)
+        {
+            let reason =
+                "RTS contradicts the rows above it, one of which is beyond its minimum or maximum";
+            return Err(ImportError::at_line(at, reason));
         }
         (self.min, self.avg, self.max) = (Some(min), Some(avg), Some(max));
         self.overruns = Some(number(at, "overruns", overruns)?);

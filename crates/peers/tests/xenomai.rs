@@ -319,3 +319,28 @@ fn files_that_contradict_themselves_are_refused() {
             .contains("neither the number of samples")
     );
 }
+
+#[test]
+fn a_run_that_was_killed_and_another_behind_it_are_not_one() {
+    let whole = golden("latmus-published.log");
+    let head = "RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)\n";
+    let killed = format!(
+        "{head}RTD|      0.500|      1.000|    999.250|       0|     0|      0.500|    999.250\n"
+    );
+    let refused = |text: &str| read(text).unwrap_err().to_string();
+    let appended = refused(&(killed.clone() + &whole));
+    assert!(appended.contains("second run"), "{appended}");
+    // Without its head, or of a longer run, by the worst sample up to each second, which never falls.
+    let (_, rows) = killed.split_once('\n').unwrap();
+    let rows =
+        refused(&whole.replacen("RTD|      1.211", &(rows.to_owned() + "RTD|      1.211"), 1));
+    assert!(rows.contains("second run"), "{rows}");
+    let less = refused(&whole.replace(
+        "3.899|       0|     0|    00",
+        "2.899|       0|     0|    00",
+    ));
+    assert!(less.contains("beyond its minimum or maximum"), "{less}");
+    // The head comes again every few rows, later.
+    let again = head.replace("00:00:01", "00:00:05") + "RTD|      1.192";
+    read(&whole.replace("RTD|      1.192", &again)).unwrap();
+}
