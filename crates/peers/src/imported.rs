@@ -171,12 +171,22 @@ impl Imported {
         s.min_ns.map(float).is_some_and(below) || s.max_ns.map(float).is_some_and(above)
     }
 
-    /// Whether a stated mean is further than a bucket from that of the buckets.
+    /// Whether a stated mean is further than a bucket from that of the buckets, or from what it can be where samples above them
+    /// have no bucket.
     fn mean_is_of_others(&self, s: &SourceSeries) -> bool {
         let width = self.resolution_ns.map_or(1.0, float);
-        let computed = s.buckets.as_ref().and_then(Buckets::mean);
-        let apart = |(a, b): (f64, f64)| (a - b).abs() > width * 1.01 + 1e-9 * b;
-        s.mean_ns.zip(computed).is_some_and(apart)
+        let buckets = s.buckets.as_ref();
+        let exact = buckets.and_then(Buckets::mean).map(|mean| (mean, mean));
+        let stated_error = self.mean_error_ns.unwrap_or(0.0);
+        let bounds = || {
+            let (least, most) = buckets?.mean_bounds(s.max_ns?)?;
+            Some((least - stated_error, most + stated_error))
+        };
+        let apart = |(mean, (least, most)): (f64, (f64, f64))| {
+            let rounded = width * 1.01 + 1e-9 * most;
+            mean < least - rounded || mean > most + rounded
+        };
+        s.mean_ns.zip(exact.or_else(bounds)).is_some_and(apart)
     }
 
     /// Keeps something that the file states. What no tool writes so often, or so long, is cut.

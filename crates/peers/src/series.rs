@@ -147,6 +147,17 @@ impl Buckets {
         Some(self.sum(|bucket| self.number(bucket)) / float(n))
     }
 
+    /// Returns what the mean can be at least and at most where the largest of the samples above all entries ends at `max_ns`, if it
+    /// is known how many those are.
+    pub(crate) fn mean_bounds(&self, max_ns: u64) -> Option<(f64, f64)> {
+        let beyond = float(self.beyond?);
+        let n = float(self.counted()?) + beyond;
+        let end = self.entries.last().map_or(0.0, |last| float(last.from_ns));
+        let least = self.sum(|bucket| float(bucket.from_ns)) + beyond * end;
+        let most = self.sum(|bucket| float(bucket.to_ns)) + beyond * float(max_ns);
+        (n > 0.0).then(|| (least / n, most / n))
+    }
+
     /// Returns the deviation of these numbers, unless it is smaller than `resolution`: then it
     /// says more about the buckets than about the samples.
     fn deviation(&self, resolution: u64) -> Option<f64> {

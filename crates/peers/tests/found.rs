@@ -545,3 +545,29 @@ fn a_cpu_of_oslat_comes_once() {
     let json = altered("oslat-2.10.json", "\"cpu\": 1,", "\"cpu\": 0,");
     assert!(json.contains("CPU 0 comes twice"), "{json}");
 }
+
+#[test]
+fn a_mean_that_samples_above_all_rows_cannot_make_is_refused() {
+    // 998 samples below 3 µs, and two above the rows of at most 40 µs.
+    let json = |mean: &str| {
+        format!(
+            r#"{{"file_version": 1, "cmdline:": "cyclictest -q -h 3 -l 1000", "rt_test_version:": "2.40", "num_threads": 1,
+"resolution_in_ns": 0, "thread": {{"0": {{"histogram": {{"1": 500, "2": 498}}, "cycles": 1000, "min": 1, "max": 40,
+"avg": {mean}, "cpu": 0, "node": 0}}}}}}"#
+        )
+    };
+    let mean = |mean: &str| {
+        let record = read(&json(mean))
+            .unwrap()
+            .record(Labels::default())
+            .unwrap();
+        record.total.mean_ns
+    };
+    assert_eq!(mean("1.57"), Some(1_570.0));
+    for impossible in ["20.00", "39.00"] {
+        assert_eq!(
+            read(&json(impossible)).unwrap_err().to_string(),
+            "thread 0: its mean does not match its buckets"
+        );
+    }
+}
