@@ -112,6 +112,15 @@ impl ImportError {
             [] => Self::file("it is empty"),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::file("it is text in UTF-16")
                 .hinted("convert it first: `iconv -f UTF-16 -t UTF-8 FILE`"),
+            // No byte order mark, but every other byte of its first characters is zero.
+            [0, a, 0, b, 0, c, ..] if ![a, b, c].contains(&&0) => {
+                Self::file("it is text in UTF-16")
+                    .hinted("convert it first: `iconv -f UTF-16BE -t UTF-8 FILE`")
+            }
+            [a, 0, b, 0, c, 0, ..] if ![a, b, c].contains(&&0) => {
+                Self::file("it is text in UTF-16")
+                    .hinted("convert it first: `iconv -f UTF-16LE -t UTF-8 FILE`")
+            }
             _ => Self::UnknownFormat,
         }
     }

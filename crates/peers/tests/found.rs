@@ -529,6 +529,8 @@ fn what_is_packed_empty_or_in_another_encoding_is_called_so() {
         (b"\xfd7zXZ\0", "it is compressed with xz"),
         (b"\x28\xb5\x2f\xfd", "it is compressed with zstd"),
         (b"\xff\xfeT\0:\0", "it is text in UTF-16"),
+        (b"T\0:\0 \0", "it is text in UTF-16"),
+        (b"\0T\0:\0 ", "it is text in UTF-16"),
         (b"", "it is empty"),
         (b"text", "its format is unknown"),
     ] {

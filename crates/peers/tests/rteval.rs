@@ -271,22 +271,29 @@ fn what_we_wrote_is_read_with_its_mean_and_what_is_above() {
     for (series, counts) in record.series.iter_mut().zip(&mut counts) {
         series.count += 1;
         series.max_ns = Some(9_000_999);
-        series.mean_ns = Some(250_250.0);
         counts.beyond += 1;
+        // In whole µs: what the file has three decimals for.
+        let (below, beyond) = (series.count - counts.beyond, counts.beyond);
+        let sum = figures(&counts.buckets)[2] * below as f64 + beyond as f64 * 9_000.0;
+        let mean = sum / series.count as f64;
+        series.mean_ns = Some(mean.floor() * 1_000.0);
     }
+    let means: Vec<Option<f64>> = record.series.iter().map(|series| series.mean_ns).collect();
     let text = written(&record, &counts);
     let again = read(text.as_bytes()).record(Labels::default()).unwrap();
-    for (series, counts) in again.series.iter().zip(&counts) {
+    for ((series, counts), mean) in again.series.iter().zip(&counts).zip(&means) {
         assert_eq!(
             (series.clamped, series.mean_ns),
-            (Some(counts.beyond), Some(250_250.0))
+            (Some(counts.beyond), *mean)
         );
     }
     // rteval says neither.
     let of_rteval = text.replacen("version=\"punctual", "version=\"3.7", 1);
     assert!(read(of_rteval.as_bytes()).series[0].mean_ns.is_none());
     for wrong in ["-1.000", "99999999.000", "x"] {
-        let wrong = text.replace("250.250", wrong);
+        let stated = format!(">{:.3}<", means[0].unwrap() / 1_000.0);
+        assert!(text.contains(&stated), "{stated}");
+        let wrong = text.replace(&stated, &format!(">{wrong}<"));
         let format = detect(wrong.as_bytes()).unwrap();
         assert!(import(wrong.as_bytes(), format, None, &mut NoSamples).is_err());
     }

@@ -26,7 +26,7 @@ mod list;
 mod machine;
 mod machines;
 mod maxima;
-mod named;
+pub(crate) mod named;
 mod one_shot;
 mod parts;
 mod places;

@@ -58,8 +58,12 @@ fn of_a_history_a_run_that_was_left_out_and_a_newest_run_without_the_figure_are_
     assert_eq!(
         outcomes(&found),
         [
-            ("p50", "no new change, 2 runs", Outcome::Passed),
-            ("p99", "no value in the newest run, 2 runs", Outcome::Error),
+            ("p50", "no new change (2 runs in all)", Outcome::Passed),
+            (
+                "p99",
+                "no value in the newest run (2 runs in all)",
+                Outcome::Error
+            ),
             ("p99.999", "no run has it", Outcome::Error),
             ("run x", "invalid (steal)", Outcome::Error),
         ]
@@ -320,4 +324,35 @@ fn a_case_of_a_comparison_says_its_verdict_and_no_other() {
         });
         assert!(found[0].detail.starts_with(begin), "{}", found[0].detail);
     }
+}
+
+#[test]
+fn runs_of_one_name_are_told_apart_by_their_ids() {
+    let run = |id: &str, name: Option<&str>| {
+        let mut record = common::run();
+        record.id = id.to_owned();
+        record.name = name.map(str::to_owned);
+        RunItem::from(record)
+    };
+    let material = Material {
+        runs: vec![
+            run("01a21fbf-0001", Some("nightly")),
+            run("01a21fbf-0002", Some("nightly")),
+            run("01a21fbf-0003", Some("once")),
+            run("01a21fbf-0004", None),
+        ],
+        ..Material::default()
+    };
+    let mut suites: Vec<String> = cases(&material)
+        .into_iter()
+        .map(|case| case.suite)
+        .collect();
+    suites.dedup();
+    let named = [
+        "nightly …fbf-0001",
+        "nightly …fbf-0002",
+        "once",
+        "01a21fbf-0004",
+    ];
+    assert_eq!(suites, named.map(|name| format!("run {name}")));
 }

@@ -233,7 +233,7 @@ fn the_summary_has_a_row_a_thread_and_the_total() {
     ));
     assert!(rows[1].ends_with(",2101,9407,22015,,1400,2100.5,5000,9400.75,,,,"));
     assert!(rows[2].contains(",1,1,\"a,\"\"b\",1000000,"));
-    assert!(rows[3].contains(",total,,,,100000,"));
+    assert!(rows[3].contains(",all,,,,100000,"));
     assert!(rows[3].ends_with(",7,0,0,0"));
     let columns = |row: &str| row.split(',').count();
     assert_eq!(columns(rows[0]), columns(rows[1]));

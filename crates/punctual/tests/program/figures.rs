@@ -151,7 +151,7 @@ fn every_table_of_a_run_says_the_same() {
     let rows: Vec<Vec<&str>> = summary.lines().map(|l| l.split(',').collect()).collect();
     let column = |name: &str| rows[0].iter().position(|c| *c == name).unwrap();
     assert_eq!(rows.len(), 3);
-    assert_eq!(rows[2][column("thread")], "total");
+    assert_eq!(rows[2][column("thread")], "all");
     for key in [
         "count",
         "min_ns",

@@ -6,6 +6,8 @@
 //! A case passes, fails, cannot be judged (an error), or was not judged because there was nothing to judge (skipped). What
 //! cannot be judged never passes. There are no times of the host in it: the same result gives the same bytes.
 
+use std::collections::BTreeMap;
+
 use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
     Assessment, BandVerdict, Better, Check, CheckStatus, ComparedFigure, Comparison,
@@ -19,7 +21,7 @@ use punctual_verdict::{gate, words};
 use punctual_verdict::claims::incomplete;
 
 use crate::chart::scale::counted;
-use crate::document::{Material, Printed};
+use crate::document::{Material, Printed, named};
 
 /// One thing that was judged.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -84,11 +86,26 @@ pub fn cases(material: &Material) -> Vec<Case> {
             Printed::Trial(_) | Printed::Processes(_) | Printed::Extrapolation(_) => {}
         }
     }
-    for item in &material.runs {
-        let name = item.record.name.as_deref().unwrap_or(&item.record.id);
+    let names = named::all(material.runs.iter().map(|item| &item.record));
+    for (item, name) in material.runs.iter().zip(&names) {
+        // Runs of one name, as those of each night are, are told apart by the end of their ids.
+        let name = item.record.name.as_ref().map_or(&item.record.id, |_| name);
         of_run(&format!("run {name}"), &item.record, &mut cases);
     }
+    tell_apart(&mut cases);
     cases
+}
+
+/// Numbers the suites of cases that would have the suite and the name of another: readers take two such cases for one.
+fn tell_apart(cases: &mut [Case]) {
+    let mut seen: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for case in cases {
+        let count = seen.entry((case.suite.clone(), case.name.clone()));
+        let count = count.and_modify(|count| *count += 1).or_insert(1);
+        if *count > 1 {
+            case.suite = format!("{} ({count})", case.suite);
+        }
+    }
 }
 
 /// The checks of a run, and what was asked of it.
@@ -355,7 +372,7 @@ fn of_history(history: &History, cases: &mut Vec<Case>) {
                 suite: format!("history {}", line.name),
                 name: series.figure.clone(),
                 outcome,
-                detail: format!("{what}, {}", counted(runs as u64, "run")),
+                detail: format!("{what} ({} in all)", counted(runs as u64, "run")),
             });
         }
     }
@@ -473,4 +490,33 @@ fn of_cell(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
         });
     }
     cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_cases_have_the_same_suite_and_name() {
+        let case = |suite: &str, name: &str| Case {
+            suite: suite.to_owned(),
+            name: name.to_owned(),
+            outcome: Outcome::Failed,
+            detail: String::new(),
+        };
+        let mut cases = vec![
+            case("assess idle", "check lost"),
+            case("assess idle", "check samples"),
+            case("assess idle", "check lost"),
+            case("assess idle", "check samples"),
+            case("assess fork", "check lost"),
+        ];
+        tell_apart(&mut cases);
+        let suites: Vec<&str> = cases.iter().map(|case| &*case.suite).collect();
+        let second = "assess idle (2)";
+        assert_eq!(
+            suites,
+            ["assess idle", "assess idle", second, second, "assess fork"]
+        );
+    }
 }

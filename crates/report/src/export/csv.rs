@@ -87,7 +87,7 @@ pub fn csv_samples<E: StdError>(
     Ok(count)
 }
 
-/// Writes one row a thread and one for all of them, whose `thread` is `total`.
+/// Writes one row a thread and one for all of them, whose `thread` is `all`.
 ///
 /// The columns are the keys of the series in run.json; a quantile is `p99_ns`, its P-square
 /// estimate `psquare_p99_ns`, and `above_100000_ns` the samples above that deadline. Every row
@@ -279,7 +279,7 @@ fn fixed_cells(run: &RunRecord, series: &Series) -> Vec<String> {
         run.is_valid().to_string(),
         series
             .thread
-            .map_or_else(|| "total".to_owned(), |n| n.to_string()),
+            .map_or_else(|| "all".to_owned(), |n| n.to_string()),
         cell(series.cpu),
         cell(series.policy.as_deref()),
         cell(series.interval_ns.map(punctual_model::Nanos::get)),

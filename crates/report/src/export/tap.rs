@@ -34,9 +34,10 @@ pub fn tap(cases: &[Case], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A description: nothing in it is taken for a number, a directive or a line of its own.
+/// A description: nothing in it is taken for a number, a directive or a line of its own. Version 13 has no way to write a `#` that
+/// begins no directive, and readers differ in what they make of `\#`: it is the full-width one.
 fn plain(text: &str) -> String {
-    line(text).replace('\\', "\\\\").replace('#', "\\#")
+    line(text).replace('#', "＃")
 }
 
 fn line(text: &str) -> String {
@@ -66,10 +67,10 @@ mod tests {
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "TAP version 13\n1..4\n\
-             not ok 1 run a x \\# TODO later ok 2 y\n# why not ok 9\n\
+             not ok 1 run a x ＃ TODO later ok 2 y\n# why not ok 9\n\
              ok 2 run a z # SKIP why not ok 9\n\
              not ok 3 run a e\n# could not be judged: why not ok 9\n\
-             not ok 4 run a x\\\\\\# TODO\n# why not ok 9\n"
+             not ok 4 run a x\\＃ TODO\n# why not ok 9\n"
         );
     }
 }

@@ -155,7 +155,11 @@ fn choose(
             "export run {}: its samples are not stored",
             run.record().id
         ))
-        .hint("measure with --raw to store them, or export --data histogram or summary"));
+        .hint(match &*run.record().instrument {
+            "wakeup" => "measure with --raw to store them, or export --data histogram or summary",
+            "watch" => "--data histogram or summary; with --raw, watch stores its cycles (cycles.csv of the run)",
+            _ => "this instrument stores none; export --data histogram or summary",
+        }));
     }
     Ok(data)
 }
