@@ -8052,8 +8052,16 @@ fi
 
 # The runs of the store, where one is wanted.
 _punctual_stored() {
-    local cur="${COMP_WORDS[COMP_CWORD]}" name
-    _punctual "$@"
+    local cur="${COMP_WORDS[COMP_CWORD]}" name word
+    local -a words=()
+    # `--option=value` comes as three words.
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD}"; do
+        [[ "${word}" == "=" ]] || words+=( "${word}" )
+    done
+    [[ "${cur}" == "=" ]] && cur=""
+    local -a COMP_WORDS=( "${words[@]}" "${cur}" )
+    local COMP_CWORD="${#words[@]}"
+    _punctual "$1" "${cur}" "${COMP_WORDS[COMP_CWORD-1]}"
     [[ "${cur}" == -* || "${COMP_WORDS[COMP_CWORD-1]}" == -* ]] && return
     case " ${COMP_WORDS[*]:1:COMP_CWORD-1} " in
         *" runs show "* | *" runs export "* | *" runs extrapolate "* | *" runs rm "* | *" report "* | *" compare "*)

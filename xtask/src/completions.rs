@@ -77,8 +77,16 @@ fn in_bash(program: &str) -> String {
         r#"
 # The runs of the store, where one is wanted.
 _{program}_stored() {{
-    local cur="${{COMP_WORDS[COMP_CWORD]}}" name
-    _{program} "$@"
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" name word
+    local -a words=()
+    # `--option=value` comes as three words.
+    for word in "${{COMP_WORDS[@]:0:COMP_CWORD}}"; do
+        [[ "${{word}}" == "=" ]] || words+=( "${{word}}" )
+    done
+    [[ "${{cur}}" == "=" ]] && cur=""
+    local -a COMP_WORDS=( "${{words[@]}}" "${{cur}}" )
+    local COMP_CWORD="${{#words[@]}}"
+    _{program} "$1" "${{cur}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
     [[ "${{cur}}" == -* || "${{COMP_WORDS[COMP_CWORD-1]}}" == -* ]] && return
     case " ${{COMP_WORDS[*]:1:COMP_CWORD-1}} " in
         {})

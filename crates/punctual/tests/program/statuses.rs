@@ -227,6 +227,16 @@ fn bash_offers_the_runs_that_there_are() {
         assert_eq!(offered(&home, &words), ["before-1"], "{words:?}");
     }
     assert_eq!(offered(&home, &["runs", "show", "two"]), ["two\\ words"]);
+    // Bash has `--format=c` as three words.
+    let by_a_space = offered(&home, &["runs", "export", "--format", "c"]);
+    assert!(by_a_space.contains(&"csv".to_owned()), "{by_a_space:?}");
+    let joined = offered(&home, &["runs", "export", "--format", "=", "c"]);
+    assert_eq!(joined, by_a_space);
+    let all = offered(&home, &["runs", "export", "--format", "="]);
+    assert!(
+        all.len() > joined.len() && all.contains(&"csv".to_owned()),
+        "{all:?}"
+    );
     // Options and files stay what they were.
     assert_eq!(offered(&home, &["runs", "show", "--js"]), ["--json"]);
     assert!(!offered(&home, &["runs", "import", "bef"]).contains(&"before-1".to_owned()));
