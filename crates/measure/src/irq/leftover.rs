@@ -151,8 +151,9 @@ pub fn sweep(sys: &SysRoot) -> Vec<String> {
     };
     let left = |name: &str| is_left(sys, name);
     let is_left_group = |group: &str| is_left(sys, &group.replace('_', "-"));
-    tracefs.sweep_uprobes(&group(PREFIX), is_left_group);
     let swept = tracefs.sweep(PREFIX, left).unwrap_or_default();
+    // After the instances that record them: until then they are in use.
+    tracefs.sweep_uprobes(&group(PREFIX), is_left_group);
     for setting in swept.iter().flat_map(|name| decode(name)) {
         // What cannot be put back now could not be put back by hand either.
         drop(setting.restore(tracefs.root()));

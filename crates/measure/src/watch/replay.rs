@@ -208,7 +208,10 @@ impl Replay {
             pid,
             what,
         } = *event;
-        self.now = time;
+        // Stacks are recorded apart, and may go on to be for a moment when the rest ends.
+        if !matches!(what, What::Stack { .. }) {
+            self.now = time;
+        }
         // Who is at a place had the CPU, which says nothing of now: it is on its way to sleep. What the tracer says of a thread it may
         // say after that one has lost the CPU.
         if !matches!(what, What::Stack { .. } | What::Note(_)) {

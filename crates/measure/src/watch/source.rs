@@ -252,6 +252,9 @@ impl Source {
     /// Ends recording.
     pub(super) fn stop(&self) -> Result<(), MeasureError> {
         // At once: to switch each event off takes a while.
+        if let Some(stacks) = &self.stacks {
+            stacks.stop()?;
+        }
         for instance in [&self.all, &self.own] {
             instance.write("tracing_on", "0")?;
         }

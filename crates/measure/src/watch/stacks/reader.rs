@@ -162,6 +162,11 @@ impl StackReader {
         Ok(())
     }
 
+    /// Ends at once.
+    pub(in crate::watch) fn stop(&self) -> Result<(), MeasureError> {
+        self.reader.write("tracing_on", "0")
+    }
+
     /// Reads what was taken, at `now`. Where that is much, nothing is taken for the rest of the second.
     pub(in crate::watch) fn read(
         &mut self,

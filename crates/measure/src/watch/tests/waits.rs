@@ -5,6 +5,7 @@
 
 use punctual_sys::calls;
 
+use crate::watch::stacks::{At, Site};
 use crate::watch::thread::Waited;
 use crate::watch::wait::Wait;
 
@@ -420,4 +421,20 @@ fn a_wait_that_is_begun_anew_when_its_time_is_over_is_for_whoever_ends_it() {
     assert_eq!(thread.culprits[0].tid, Some(OTHER));
     assert!(thread.culprits.iter().all(|of| of.kind != "call"));
     assert!(thread.culprits[0].worst_ns > 1_400 * US);
+}
+
+#[test]
+fn stacks_that_go_on_to_be_recorded_prolong_no_cycle() {
+    let mut trace = Trace::new();
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let mut at = PERIOD - 100 * US;
+    for cycle in 1..=60 {
+        trace.sleep(at, cycle * PERIOD, NOBODY);
+        at = normal(&mut trace, cycle * PERIOD, NOBODY);
+    }
+    for n in 1..100 {
+        let (place, site) = (At::Wait, Site::default());
+        trace.at(at + n * PERIOD, What::Stack { at: place, site });
+    }
+    assert_eq!(trace.watched().open_ns, None);
 }
