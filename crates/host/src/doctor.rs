@@ -9,6 +9,7 @@
 //! say. [`advise`] adds what `tune` can do about the findings on this machine.
 
 mod case;
+mod groups;
 mod parse;
 mod process;
 mod rules;
@@ -26,7 +27,8 @@ use crate::machine::{Machine, numbered};
 pub use self::process::{NoProcess, Processes, judge_thread, process_rules};
 pub use self::tunable::{advice_scope, advise};
 pub(crate) use case::named;
-pub(crate) use parse::{Process, SERVICES, cpu_limit_files, cpuset_files, group, rt_budget_files};
+pub(crate) use groups::{Groups, NOT_THE_ROOT, is_root};
+pub(crate) use parse::{Process, SERVICES};
 
 /// Judges a machine, and on it the CPUs that are `asked` for, or else those that the kernel
 /// isolates, or else all that are online. `host` goes into the record as it is.

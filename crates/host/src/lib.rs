@@ -16,9 +16,11 @@ pub mod profile;
 pub mod session;
 
 mod debugfs;
+mod dma_latency;
 mod doctor;
 mod inspect;
 mod machine;
+mod mounts;
 mod preemption;
 #[cfg(test)]
 mod testing;

@@ -17,7 +17,6 @@ mod files;
 mod generated;
 mod grub;
 mod install;
-mod mounts;
 mod piece;
 mod pieces;
 mod script;
@@ -38,9 +37,9 @@ use punctual_model::{
 use punctual_sys::SysRoot;
 
 use self::grub::Grub;
-use self::mounts::Mount;
 use self::pieces::Step;
 use self::systemd_boot::SystemdBoot;
+use crate::mounts::Mount;
 
 pub use install::{OneShotError, install, installed, revert};
 pub use status::{confirm, status};

@@ -156,6 +156,12 @@ pub(crate) fn unread(path: &str, why: &Unread) -> Evidence {
     }
 }
 
+/// What a file holds is not what it should.
+pub(crate) fn odd(path: &str, text: &str) -> NotKnown {
+    let start: String = text.chars().take(40).collect();
+    NotKnown(vec![unread(path, &Unread::Odd(start))])
+}
+
 /// A value and the file that it is from.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen<T> {
@@ -260,10 +266,7 @@ impl<'a> Case<'a> {
                 text: seen.text.clone(),
                 value,
             }),
-            None => {
-                let start: String = seen.value.chars().take(40).collect();
-                Err(NotKnown(vec![unread(&seen.path, &Unread::Odd(start))]))
-            }
+            None => Err(odd(&seen.path, seen.value)),
         }
     }
 

@@ -83,63 +83,6 @@ pub(crate) fn capability(text: &str, bit: u32) -> Option<Option<&str>> {
     Some((bits >> bit & 1 == 1).then_some(word))
 }
 
-/// Returns the group of a controller of cgroups v1, or of v2 for the empty name.
-pub(crate) fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        let has = controllers.split(',').any(|c| c == controller);
-        // The file names no directory outside; a tree that nobody vouches for might.
-        let below = path.starts_with('/') && !path.split('/').any(|part| part == "..");
-        (has && below).then_some(path)
-    })
-}
-
-/// The most groups that are looked at.
-const DEEPEST: usize = 32;
-
-/// Returns a group and those above it, without final slashes. A container without a namespace of groups sees the path that its
-/// group has on the machine, while the mount's root is that group.
-fn upwards(path: &str) -> impl Iterator<Item = &str> {
-    let own = Some(path.trim_end_matches('/'));
-    let all = std::iter::successors(own, |path| Some(path.rsplit_once('/')?.0));
-    all.take(DEEPEST)
-}
-
-/// Returns the files with the real-time budget of a process's group (cgroups v1), of which the first that there is decides.
-pub(crate) fn rt_budget_files(text: &str) -> Option<Vec<String>> {
-    let files = upwards(group(text, "cpu")?);
-    Some(
-        files
-            .map(|path| format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us"))
-            .collect(),
-    )
-}
-
-/// Returns the files with the CPUs that a process may use, of which the first that there is
-/// decides: that of its own cpuset, or the nearest above it where the controller is on.
-pub(crate) fn cpuset_files(text: &str) -> Vec<String> {
-    let old = group(text, "cpuset").into_iter().flat_map(upwards);
-    let old = old.flat_map(|path| {
-        ["effective_cpus", "cpus"].map(|name| format!("/sys/fs/cgroup/cpuset{path}/cpuset.{name}"))
-    });
-    let new = group(text, "").into_iter().flat_map(upwards);
-    let new = new.map(|path| format!("/sys/fs/cgroup{path}/cpuset.cpus.effective"));
-    old.chain(new).collect()
-}
-
-/// Returns the files with the quota of CPU time of a process's cgroup and of those above it, and of version 1 the file with its
-/// period. In a container the uppermost has one too.
-pub(crate) fn cpu_limit_files(text: &str) -> Vec<(String, Option<String>)> {
-    let new = group(text, "").into_iter().flat_map(upwards);
-    let new = new.map(|path| (format!("/sys/fs/cgroup{path}/cpu.max"), None));
-    let old = group(text, "cpu").into_iter().flat_map(upwards);
-    let old = old.map(|path| {
-        let file = |name: &str| format!("/sys/fs/cgroup/cpu{path}/cpu.cfs_{name}_us");
-        (file("quota"), Some(file("period")))
-    });
-    new.chain(old).collect()
-}
-
 /// An interrupt of `/proc/interrupts`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Interrupt {
@@ -303,32 +246,6 @@ mod tests {
             (90, 50, true)
         );
         assert_eq!(Process::parse("90 (short) S"), None);
-    }
-
-    #[test]
-    fn the_nearest_cpuset_decides() {
-        let v2 = cpuset_files("0::/user.slice/a.scope\n");
-        assert_eq!(
-            v2,
-            [
-                "/sys/fs/cgroup/user.slice/a.scope/cpuset.cpus.effective",
-                "/sys/fs/cgroup/user.slice/cpuset.cpus.effective",
-                "/sys/fs/cgroup/cpuset.cpus.effective",
-            ]
-        );
-        let v1 = cpuset_files("3:cpuset:/\n");
-        assert_eq!(v1[0], "/sys/fs/cgroup/cpuset/cpuset.effective_cpus");
-        let container = cpuset_files("3:cpuset:/docker/a\n");
-        assert_eq!(
-            container[0],
-            "/sys/fs/cgroup/cpuset/docker/a/cpuset.effective_cpus"
-        );
-        assert_eq!(container[4], v1[0]);
-        assert!(cpuset_files("3:cpuset:/../../etc\nnonsense\n0::relative").is_empty());
-        assert_eq!(
-            cpuset_files(&format!("0::{}", "/a".repeat(9_999))).len(),
-            DEEPEST
-        );
     }
 
     #[test]

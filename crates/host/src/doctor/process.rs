@@ -20,7 +20,8 @@ use punctual_sys::SysRoot;
 use punctual_sys::proc::{self, Stat, numbers};
 
 use super::answered;
-use super::case::{self, Answer, NotKnown};
+use super::case::{self, Answer, NotKnown, odd};
+use super::groups::Groups;
 use super::parse::{is_of_user_namespace, status};
 use crate::machine::Unread;
 
@@ -228,6 +229,12 @@ impl Subject<'_> {
         format!("/proc/{}/task/{}/{name}", self.pid, thread.of.tid)
     }
 
+    /// Returns the group of a controller that the process is in, and those above it.
+    fn groups(&self, controller: &str) -> Result<Groups, NotKnown> {
+        let text = self.read(&self.file("cgroup"))?;
+        Ok(Groups::find(self.sys, &text, controller)?)
+    }
+
     fn read(&self, path: &str) -> Result<String, NotKnown> {
         let text = self.sys.read_lossy(path);
         text.map_err(|err| NotKnown(vec![case::unread(path, &Unread::from(&err))]))
@@ -246,12 +253,6 @@ impl Subject<'_> {
             Err(err) => Err(NotKnown(vec![case::unread(path, &Unread::from(&err))])),
         }
     }
-}
-
-/// What a file holds is not what it should.
-fn odd(path: &str, text: &str) -> NotKnown {
-    let start: String = text.chars().take(40).collect();
-    NotKnown(vec![case::unread(path, &Unread::Odd(start))])
 }
 
 /// Names a number of threads: `1 thread`, `all 3 threads`, `2 of 3 threads`.

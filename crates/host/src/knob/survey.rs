@@ -13,7 +13,8 @@ use punctual_sys::proc::{self, Stat};
 use super::place::{Found, Place};
 use super::registry::{self, Knob, KnobKind, Part};
 use super::threads::{self, Thread};
-use crate::debugfs;
+use crate::doctor::{NOT_THE_ROOT, is_root};
+use crate::{debugfs, dma_latency};
 
 const CPU: &str = "/sys/devices/system/cpu";
 
@@ -159,10 +160,11 @@ impl Survey {
 
     /// Says why it is not known whether the machine has a knob of which no setting was found.
     pub fn unseen(&self, knob: &Knob) -> Option<&'static str> {
-        let KnobKind::Files(places) = knob.kind else {
-            return None;
+        let is_in = |tree: &str| match knob.kind {
+            KnobKind::Files(places) => places.iter().any(|place| place.path.starts_with(tree)),
+            KnobKind::Held(path) => path == tree,
+            _ => false,
         };
-        let is_in = |tree: &str| places.iter().any(|place| place.path.starts_with(tree));
         let mut trees = self.unseen.iter();
         trees.find(|(tree, _)| is_in(tree)).map(|(_, why)| *why)
     }
@@ -190,6 +192,14 @@ impl Survey {
     }
 }
 
+/// Where the root control group has its settings of the controller `cpu`. In a container another group may be there.
+const CPU_GROUPS: [&str; 2] = ["/sys/fs/cgroup/cpu/", "/sys/fs/cgroup/cpu,cpuacct/"];
+
+fn is_of_another_group(sys: &SysRoot, path: &str) -> bool {
+    let mut dirs = CPU_GROUPS.iter().filter(|dir| path.starts_with(**dir));
+    dirs.any(|dir| !is_root(dir.trim_end_matches('/'), |file| sys.exists(file)))
+}
+
 /// The trees in which nothing can be seen, and why.
 fn unseen(sys: &SysRoot) -> Vec<(&'static str, &'static str)> {
     let mut trees = Vec::new();
@@ -202,6 +212,14 @@ fn unseen(sys: &SysRoot) -> Vec<(&'static str, &'static str)> {
         }
     }
     trees.extend(debugfs::unseen(sys).map(|why| (debugfs::PLACE, why)));
+    let others = CPU_GROUPS
+        .into_iter()
+        .filter(|dir| is_of_another_group(sys, dir));
+    trees.extend(others.map(|dir| (dir, NOT_THE_ROOT)));
+    if !sys.exists(dma_latency::PLACE) {
+        let list = sys.read(dma_latency::LIST).unwrap_or_default();
+        trees.extend(dma_latency::hidden(&list).map(|why| (dma_latency::PLACE, why)));
+    }
     trees
 }
 
@@ -221,7 +239,10 @@ impl Surveyor<'_> {
                 return Vec::new();
             }
         };
-        for place in places {
+        for place in places
+            .iter()
+            .filter(|place| !is_of_another_group(self.sys, place.path))
+        {
             let files = place.files(self.sys);
             if !files.is_empty() {
                 return files

@@ -14,7 +14,7 @@ use punctual_sys::{SysRoot, msr};
 
 use super::config::{self, PLACES};
 use super::{CPU, Machine, Reading, Unread};
-use crate::{debugfs, doctor};
+use crate::{debugfs, dma_latency, doctor};
 
 /// Which CPUs matter.
 #[derive(Clone, Debug)]
@@ -140,7 +140,9 @@ const FILES: &[&str] = &[
     "/sys/fs/cgroup/cpuset.cpus.isolated",
     "/sys/fs/cgroup/cpuset/cpuset.cpus",
     "/sys/fs/cgroup/cpuset/cpuset.effective_cpus",
+    "/sys/fs/cgroup/cpu/cgroup.sane_behavior",
     "/sys/fs/cgroup/cpu/cpu.rt_runtime_us",
+    "/sys/fs/cgroup/cpu/notify_on_release",
     "/sys/fs/resctrl/schemata",
     "/sys/hypervisor/type",
     "/sys/kernel/hardlockup_count",
@@ -442,68 +444,34 @@ impl Taker<'_> {
             return;
         };
         let text = text.clone();
-        let budget = doctor::rt_budget_files(&text).unwrap_or_default();
-        let cpus = doctor::cpuset_files(&text);
-        let limits = doctor::cpu_limit_files(&text);
-        let limits = limits
-            .into_iter()
-            .flat_map(|(quota, period)| [Some(quota), period]);
-        let mounts = self.sys.read("/proc/self/mountinfo").unwrap_or_default();
-        let paths: Vec<String> = budget
-            .into_iter()
-            .chain(cpus)
-            .chain(limits.flatten())
-            .collect();
-        for path in &paths {
-            self.read(path);
-        }
-        for path in paths {
-            if let Some(why) = self.unseen_group(&text, &mounts, &path) {
-                self.files.insert(path, Err(Unread::LeftAlone(why)));
+        for controller in ["cpu", "cpuset"] {
+            let groups = doctor::Groups::usual(&text, controller);
+            let paths = match controller {
+                "cpu" => {
+                    let quotas = groups.quota_files().into_iter();
+                    let quotas = quotas.flat_map(|(quota, period)| [Some(quota), period]);
+                    groups
+                        .budget_files()
+                        .into_iter()
+                        .chain(quotas.flatten())
+                        .collect()
+                }
+                _ => groups.cpuset_files(),
+            };
+            // Then no silence of them says that there is no limit.
+            let unseen = doctor::Groups::unseen(self.sys, &text, controller);
+            for path in paths {
+                match unseen {
+                    Some(why) => drop(self.files.insert(path, Err(Unread::LeftAlone(why)))),
+                    None => self.read(&path),
+                }
             }
         }
-    }
-
-    /// Says why a file of this process's group is not where it would be: its file system is not mounted, or for a name space in
-    /// which the group has another path. Then no silence of it says that there is no limit.
-    fn unseen_group(&self, groups: &str, mounts: &str, path: &str) -> Option<&'static str> {
-        let old = ["cpu", "cpuset"].into_iter().find(|controller| {
-            path.starts_with(&format!("/sys/fs/cgroup/{controller}/"))
-                && doctor::group(groups, controller).is_some()
-        });
-        let place = match old {
-            Some(controller) => format!("/sys/fs/cgroup/{controller}"),
-            // Its controllers may all be those of version 1.
-            None if ["cpu", "cpuset"]
-                .iter()
-                .all(|c| doctor::group(groups, c).is_some()) =>
-            {
-                return None;
-            }
-            None => "/sys/fs/cgroup".to_owned(),
-        };
-        let foreign = mounts.lines().any(|line| {
-            let mut words = line.split(' ').skip(3);
-            words.next().is_some_and(|root| root.starts_with("/..")) && words.next() == Some(&place)
-        });
-        if foreign {
-            return Some("cgroups are mounted for another name space");
-        }
-        // Each file of a control group has a dot in its name; what only should have them mounted is empty, or has directories.
-        let names = self.sys.names(&place).unwrap_or_default();
-        let below = format!("{place}/");
-        let mut below = self
-            .files
-            .range(below.clone()..)
-            .take_while(|(path, _)| path.starts_with(&below));
-        let mounted =
-            names.iter().any(|name| name.contains('.')) || below.any(|(_, read)| read.is_ok());
-        (!mounted).then_some("cgroups are not mounted")
     }
 
     /// Reads what is no text: the idle bound in force, and how often firmware took the CPU away.
     fn registers(&mut self) {
-        let path = "/dev/cpu_dma_latency";
+        let path = dma_latency::PLACE;
         let bound = self.bytes(path, 64, true).map(|bytes| match bytes[..] {
             [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]).to_string(),
             // A capture has it as text.

@@ -12,9 +12,9 @@ use punctual_model::{OneShotFallback, OneShotRefusal};
 use punctual_sys::SysRoot;
 
 use super::env_block::{EnvBlock, MOST};
-use super::mounts::{Mount, Under};
 use super::script::{Since, sets_default};
 use super::{ENTRY, content, fallback, refusal};
+use crate::mounts::{Mount, Under};
 
 const DIRECTORIES: [&str; 2] = ["/boot/grub", "/boot/grub2"];
 /// File systems whose blocks GRUB writes into.

@@ -22,10 +22,10 @@ use punctual_model::{
 use punctual_sys::SysRoot;
 use rustix::fs::StatVfsMountFlags;
 
-use super::mounts::Mount;
 use super::pieces::{INITRD, Step, room, size, tree_size};
 use super::tools;
 use super::{Loader, refusal, secure_boot};
+use crate::mounts::Mount;
 
 pub use record::{install, list, uninstall};
 

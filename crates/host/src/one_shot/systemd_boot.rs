@@ -47,7 +47,7 @@ impl SystemdBoot {
             place: place(sys),
             // An old one does not say what it can; it could that from the beginning.
             heeds: features.is_none_or(|bytes| u64::from_le_bytes(bytes) & ONE_SHOT != 0),
-            writable: super::mounts::Mount::of(sys, VARIABLES).is_none_or(|mount| !mount.read_only),
+            writable: crate::mounts::Mount::of(sys, VARIABLES).is_none_or(|mount| !mount.read_only),
             becomes_default: becomes_default(sys, &format!("{ENTRY}.conf")),
         })
     }

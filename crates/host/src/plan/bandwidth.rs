@@ -33,18 +33,23 @@ type Write = (usize, i64, i64);
 impl Planner<'_> {
     /// Plans the budget of real-time threads.
     pub(super) fn bandwidth(&mut self, wants: &[Want]) {
+        let state = self.state();
+        let has_group = state.is_none_or(|state| state.group.is_some());
         let mut wanted = [None; 4];
         for want in wants {
             if let (Part::Budget(place), Value::Plain(text)) = (want.knob.part, &want.value)
                 && let Some(slot) = wanted.get_mut(place)
             {
-                *slot = text.parse::<i64>().ok();
+                match place {
+                    2 | 3 if !has_group => self.absent(want),
+                    _ => *slot = text.parse::<i64>().ok(),
+                }
             }
         }
         if wanted.iter().all(Option::is_none) {
             return;
         }
-        let Some(old) = self.state() else {
+        let Some(old) = state else {
             self.skip(
                 playing(Part::Budget(0)),
                 None,

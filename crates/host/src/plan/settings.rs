@@ -80,7 +80,8 @@ impl Planner<'_> {
         by_cpu || selector.names(instance)
     }
 
-    fn absent(&mut self, want: &Want) {
+    /// Says why no setting of a knob is there to be changed.
+    pub(super) fn absent(&mut self, want: &Want) {
         let mut there = self.survey.of(want.knob.name).peekable();
         let (instance, detail) = match &want.selector {
             Some(selector) if there.peek().is_some() => (

@@ -3,6 +3,8 @@
 
 //! Plans for machines that are files.
 
+mod unseen;
+
 use std::fs;
 
 use punctual_sys::SysRoot;
@@ -357,30 +359,6 @@ fn what_cannot_be_had_says_why() {
             plan.skipped
         );
     }
-}
-
-#[test]
-fn of_what_would_be_in_debugfs_nothing_is_known_where_it_is_not_mounted() {
-    let (dir, _) = desktop(&[]);
-    fs::create_dir_all(dir.path().join("sys/kernel/debug")).unwrap();
-    let of = |knobs: &str| {
-        let survey = Survey::read(&SysRoot::at(dir.path()), Scope::WithThreads, true);
-        let plan = made(&profile(knobs), &survey, "");
-        let [skipped] = plan.skipped.as_slice() else {
-            panic!("{:#?}", plan.skipped);
-        };
-        (skipped.reason, skipped.detail.clone())
-    };
-    let (reason, why) = of("sched.preempt = \"full\"");
-    assert_eq!(
-        (reason, why.as_str()),
-        (SkipReason::Unreadable, "debugfs is not mounted")
-    );
-    // The kernel has these elsewhere, or nowhere.
-    assert_eq!(of("thp.enabled = \"never\"").0, SkipReason::Absent);
-    // Mounted, it has other files; then this kernel has no such setting.
-    fs::create_dir_all(dir.path().join("sys/kernel/debug/sched")).unwrap();
-    assert_eq!(of("sched.preempt = \"full\"").0, SkipReason::Absent);
 }
 
 #[test]

@@ -264,6 +264,21 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "rt-group-denied",
             Fine,
         ),
+        // What is mounted is a group below the root.
+        (
+            "kvm-guest",
+            None,
+            "/sys/fs/cgroup/cpu/cpu.rt_runtime_us: 0\n/sys/fs/cgroup/cpu/notify_on_release: 0",
+            "rt-group-budget",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/fs/cgroup/cpu/cpu.rt_runtime_us: 0\n/sys/fs/cgroup/cpu/notify_on_release: 0\n/sys/fs/cgroup/cpu/cgroup.sane_behavior: 0",
+            "rt-group-budget",
+            Found,
+        ),
         // The mount of a container without a namespace of groups is its own group.
         (
             "kvm-guest",

@@ -295,6 +295,49 @@ fn a_cpuset_narrower_than_that_of_others_is_no_setting_that_was_not_restored() {
 }
 
 #[test]
+fn of_a_container_only_its_own_group_is_seen() {
+    let set = [("cpu.cfs_quota_us", "30000"), ("cpu.rt_runtime_us", "0")];
+    let Some(group) = Group::with("seen", &set, &[]) else {
+        return machine::skip("cgroup", "no group of version 1 with a quota and a budget");
+    };
+    let home = Home::aside();
+    // As an engine does that gives a container no namespace of groups, and as one that does.
+    let bound = format!("mount --bind {} /sys/fs/cgroup/cpu", group.0.display());
+    let own = "mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/cpu && \
+               mount -t cgroup -o cpu none /sys/fs/cgroup/cpu";
+    let enter = format!("echo $$ >{}/cgroup.procs", group.0.display());
+    for (namespaces, mount) in [("--mount", &*bound), ("--mount --cgroup", own)] {
+        let judged = |pid: &str| {
+            let line = format!(
+                "{enter}; exec unshare {namespaces} sh -c '{mount} && exec \"$0\" \"$@\" --pid={pid} --json' \"$0\" \"$@\""
+            );
+            let diagnosis = by(&home, &line, &["doctor"]).fine().json();
+            let verdicts = diagnosis["processes"][0]["verdicts"].as_array().unwrap();
+            ["cpu-quota", "real-time-refused"].map(|id| {
+                let verdict = verdicts.iter().find(|v| v["rule"]["id"] == id).unwrap();
+                verdict["outcome"].as_str().unwrap().to_owned()
+            })
+        };
+        assert_eq!(judged("$$"), ["found", "found"], "{mount}");
+        let outside = std::process::id().to_string();
+        assert_eq!(judged(&outside), ["unknown", "unknown"], "{mount}");
+        let line = format!(
+            "{enter}; exec unshare {namespaces} sh -c '{mount} && exec \"$0\" \"$@\"' \"$0\" \"$@\""
+        );
+        let machine = by(&home, &line, &["doctor", "--json"]).fine().json();
+        let verdicts = machine["verdicts"].as_array().unwrap();
+        let budget = verdicts
+            .iter()
+            .find(|v| v["rule"]["id"] == "rt-group-budget");
+        assert_eq!(budget.unwrap()["outcome"], "unknown", "{mount}");
+        let system = "kernel.sched_rt_runtime_us=900000";
+        let plan = by(&home, &line, &["tune", "plan", "--json", "--set", system]);
+        let plan = plan.fine().json();
+        assert_eq!(plan["steps"].as_array().unwrap().len(), 1, "{plan:#}");
+    }
+}
+
+#[test]
 fn without_sys_nothing_is_said_of_hardware_or_of_cpus() {
     if !machine::root() {
         return;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use punctual_model::{CpuSet, Ordered as _, Severity};
 
 use super::super::case::{Answer, Fix, evidence, fine, found, found_if, named, not_applicable};
-use super::super::parse::{cpuset_files, interrupts};
+use super::super::parse::interrupts;
 use super::{Entry, Subject, odd, threads};
 
 pub(super) const RULES: &[Entry] = &[
@@ -136,8 +136,7 @@ fn shared(subject: &Subject<'_>) -> Answer {
 }
 
 fn cpuset(subject: &Subject<'_>) -> Answer {
-    let groups = subject.read(&subject.file("cgroup"))?;
-    for path in cpuset_files(&groups) {
+    for path in subject.groups("cpuset")?.cpuset_files() {
         let Some(text) = subject
             .read_if(&path)?
             .filter(|text| !text.trim().is_empty())

@@ -3,11 +3,12 @@
 
 //! What the scheduler is to do with the threads of a process.
 
-use punctual_model::Severity;
+use punctual_model::{Evidence, Severity};
 use punctual_sys::proc::Stat;
 
 use super::super::case::{Answer, Fix, evidence, fine, found, found_if, not_applicable};
-use super::super::parse::{CAP_SYS_NICE, capability, group, soft_limit};
+use super::super::groups::{self, is_root};
+use super::super::parse::{CAP_SYS_NICE, capability, soft_limit};
 use super::{Entry, Subject, numbers, odd, threads};
 
 pub(super) const RULES: &[Entry] = &[
@@ -25,11 +26,12 @@ pub(super) const RULES: &[Entry] = &[
         id: "real-time-refused",
         severity: Severity::High,
         title: "the process may not use real-time scheduling",
-        why: "Without CAP_SYS_NICE its limit on real-time priority applies, and it is 0: SCHED_FIFO and SCHED_RR are \
-              refused.",
-        fix: "set LimitRTPRIO= in its service, or add the line `@realtime - rtprio 95` in /etc/security/limits.d",
+        why: "SCHED_FIFO and SCHED_RR are refused. Without CAP_SYS_NICE the limit on real-time priority applies, and it \
+              may be 0. With CONFIG_RT_GROUP_SCHED a cgroup without real-time budget refuses them even to root.",
+        fix: "set LimitRTPRIO= in its service, or add the line `@realtime - rtprio 95` in /etc/security/limits.d; where \
+              the cgroup is the reason, write a budget to its cpu.rt_runtime_us",
         by: &[Fix::Setup],
-        source: "sched(7), getrlimit(2), limits.conf(5)",
+        source: "sched(7), getrlimit(2), limits.conf(5); Linux Documentation/scheduler/sched-rt-group.rst",
         check: refused,
     },
     Entry {
@@ -107,7 +109,7 @@ fn refused(subject: &Subject<'_>) -> Answer {
         && !subject.in_user_namespace()?
     {
         let looked_at = vec![evidence(path, format!("CapEff: {word}"))];
-        return fine("the process has CAP_SYS_NICE", looked_at);
+        return allowed(subject, "the process has CAP_SYS_NICE", looked_at);
     }
     let path = subject.file("limits");
     let text = subject.read(&path)?;
@@ -116,9 +118,33 @@ fn refused(subject: &Subject<'_>) -> Answer {
     let looked_at = vec![evidence(path, format!("{name}: {limit}"))];
     match limit {
         "0" => found("the limit is 0", looked_at),
-        "unlimited" => fine("any priority is allowed", looked_at),
-        limit => fine(format!("priorities up to {limit} are allowed"), looked_at),
+        "unlimited" => allowed(subject, "any priority is allowed", looked_at),
+        limit => {
+            let says = format!("priorities up to {limit} are allowed");
+            allowed(subject, says, looked_at)
+        }
     }
+}
+
+/// Says what the process may, unless its group takes that away.
+fn allowed(subject: &Subject<'_>, says: impl Into<String>, mut looked_at: Vec<Evidence>) -> Answer {
+    let groups = subject.read_if(&subject.file("cgroup"))?;
+    let has_budgets = groups.is_some_and(|text| groups::have_budgets(subject.sys, &text));
+    if !has_budgets {
+        return fine(says, looked_at);
+    }
+    for path in subject.groups("cpu")?.budget_files() {
+        let Some(text) = subject.read_if(&path)? else {
+            continue;
+        };
+        if text == "0" {
+            let none = vec![evidence(path, text)];
+            return found("the real-time budget of its cgroup is 0", none);
+        }
+        looked_at.push(evidence(path, text));
+        break;
+    }
+    fine(says, looked_at)
 }
 
 fn above_interrupts(subject: &Subject<'_>) -> Answer {
@@ -184,58 +210,12 @@ fn timer_slack(subject: &Subject<'_>) -> Answer {
     found_if(delayed, says, "the slack is small", looked_at)
 }
 
-/// Returns the directories of the process's group of a controller and of the groups above it.
-pub(super) fn groups(text: &str, controller: &str) -> Vec<String> {
-    let mut dirs = Vec::new();
-    for (controller, roots) in [
-        (controller, vec![format!("/sys/fs/cgroup/{controller}")]),
-        (
-            "",
-            vec![
-                "/sys/fs/cgroup".to_owned(),
-                "/sys/fs/cgroup/unified".to_owned(),
-            ],
-        ),
-    ] {
-        let mut above = group(text, controller).map(|path| path.trim_end_matches('/'));
-        // The root has no limit.
-        while let Some(path) = above.filter(|path| !path.is_empty() && dirs.len() < 64) {
-            dirs.extend(roots.iter().map(|root| format!("{root}{path}")));
-            above = path.rsplit_once('/').map(|(parent, _)| parent);
-        }
-    }
-    dirs
-}
-
 fn quota(subject: &Subject<'_>) -> Answer {
     if !subject.real_time().is_empty() {
         return not_applicable("the quota is for ordinary threads");
     }
-    let mut limits = Vec::new();
-    let mut says = String::new();
-    for dir in groups(&subject.read(&subject.file("cgroup"))?, "cpu") {
-        let (new, old) = (format!("{dir}/cpu.max"), format!("{dir}/cpu.cfs_quota_us"));
-        let (path, text, period) = if let Some(text) = subject.read_if(&new)? {
-            let mut words = text.split_whitespace().map(ToOwned::to_owned);
-            (new, words.next().unwrap_or_default(), words.next())
-        } else if let Some(text) = subject.read_if(&old)? {
-            (
-                old,
-                text,
-                subject.read_if(&format!("{dir}/cpu.cfs_period_us"))?,
-            )
-        } else {
-            continue;
-        };
-        if matches!(text.as_str(), "max" | "-1") {
-            continue;
-        }
-        let quota: u64 = text.parse().map_err(|_| odd(&path, &text))?;
-        let period = period.unwrap_or_else(|| "100000".to_owned());
-        says = format!("{quota} µs of CPU time each {period} µs");
-        limits.push(evidence(path, format!("{quota} of {period} µs")));
-    }
-    found_if(limits, says, "no quota is set", Vec::new())
+    let groups = subject.groups("cpu")?;
+    groups.quota(|path| subject.read_if(path))
 }
 
 fn budget(subject: &Subject<'_>) -> Answer {
@@ -244,7 +224,17 @@ fn budget(subject: &Subject<'_>) -> Answer {
     }
     let mut limits = Vec::new();
     let mut says = String::new();
-    for dir in groups(&subject.read(&subject.file("cgroup"))?, "cpu") {
+    let is_root = |dir: &str| is_root(dir, |path| subject.sys.exists(path));
+    let none = "no cgroup has a real-time budget that limits it";
+    if !groups::have_budgets(subject.sys, &subject.read(&subject.file("cgroup"))?) {
+        return fine(none, Vec::new());
+    }
+    let groups = subject.groups("cpu")?;
+    for (at, dir) in groups.dirs.iter().enumerate() {
+        // The root's is another rule's.
+        if at + 1 == groups.dirs.len() && is_root(dir) {
+            continue;
+        }
         let path = format!("{dir}/cpu.rt_runtime_us");
         let Some(text) = subject.read_if(&path)? else {
             continue;
@@ -259,10 +249,5 @@ fn budget(subject: &Subject<'_>) -> Answer {
             limits.push(evidence(path, text));
         }
     }
-    found_if(
-        limits,
-        says,
-        "its cgroup has no real-time budget of its own",
-        Vec::new(),
-    )
+    found_if(limits, says, none, Vec::new())
 }

@@ -51,6 +51,7 @@ fn tree() -> BTreeMap<String, String> {
         ("/proc/irq/31/smp_affinity_list", "0".to_owned()),
         ("/proc/irq/32/smp_affinity_list", "0-1".to_owned()),
         ("/sys/devices/system/cpu/online", "0-1".to_owned()),
+        ("/sys/fs/cgroup/cpu/a/b/cpu.shares", "1024".to_owned()),
         (
             "/sys/fs/cgroup/cpuset/cpuset.effective_cpus",
             "0-1".to_owned(),
@@ -238,7 +239,12 @@ fn groups_of_both_kinds() {
     let rt = "/proc/70/task/71/stat";
     let plain = ordinary();
     is("cpu-quota", &[], NotApplicable, "ordinary");
-    is("cpu-quota", &[(rt, &plain)], Fine, "no quota");
+    is("cpu-quota", &[(rt, &plain)], NotApplicable, "has no quota");
+    let none = [
+        (rt, plain.as_str()),
+        ("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1"),
+    ];
+    is("cpu-quota", &none, Fine, "no quota");
     let old = [
         (rt, plain.as_str()),
         ("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1"),
@@ -265,7 +271,7 @@ fn groups_of_both_kinds() {
     );
     let odd = [new[0], new[1], ("/sys/fs/cgroup/x.slice/cpu.max", "much")];
     is("cpu-quota", &odd, Unknown, "");
-    is("rt-budget", &[], Fine, "no real-time budget");
+    is("rt-budget", &[], Fine, "no cgroup has a real-time budget");
     let budget = [
         ("/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "2000"),
         ("/sys/fs/cgroup/cpu/a/b/cpu.rt_period_us", "10000"),
@@ -274,6 +280,149 @@ fn groups_of_both_kinds() {
     is("cpuset", &[], Fine, "all CPUs");
     let cut = [("/sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0")];
     is("cpuset", &cut, Found, "not CPU 1");
+}
+
+/// The evidence that a rule could not be judged by.
+#[track_caller]
+fn unknown(id: &str, changes: &[(&str, &str)], path: &str, why: &str) {
+    let process = judge(changes).unwrap();
+    let verdict = process.verdicts.iter().find(|v| v.rule.id == id).unwrap();
+    assert_eq!(verdict.outcome, Unknown, "{id}: {verdict:#?}");
+    let [evidence] = &*verdict.evidence else {
+        panic!("{verdict:#?}");
+    };
+    assert_eq!(evidence.path, path);
+    let problem = evidence.problem.as_deref().unwrap();
+    assert!(problem.contains(why), "{problem}");
+}
+
+/// What a container of cgroups version 1 has mounted: its own group, which is `root` of the hierarchy as it sees that.
+fn mounted(root: &str) -> String {
+    // What was mounted there before is hidden.
+    ["/", root]
+        .map(|root| {
+            let line =
+                |c| format!("40 39 0:29 {root} /sys/fs/cgroup/{c} ro - cgroup cgroup rw,{c}\n");
+            ["cpu", "cpuset"].map(line).concat()
+        })
+        .concat()
+}
+
+#[test]
+fn in_a_container_the_group_may_be_the_root_of_the_mount() {
+    let rt = "/proc/70/task/71/stat";
+    let plain = ordinary();
+    let says = "30000 µs of CPU time each 100000 µs";
+    let new = [
+        (rt, plain.as_str()),
+        ("/proc/70/cgroup", "0::/"),
+        ("/sys/fs/cgroup/cpu.max", "30000 100000"),
+    ];
+    is("cpu-quota", &new, Found, says);
+    let old = |group, root| {
+        [
+            (rt, plain.as_str()),
+            ("/proc/70/cgroup", group),
+            ("/proc/self/mountinfo", root),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "30000"),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
+            ("/sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0"),
+        ]
+    };
+    let (bound, own) = (mounted("/docker/ab"), mounted("/"));
+    let bound = old("2:cpu:/docker/ab\n1:cpuset:/docker/ab\n0::/", &bound);
+    let own = old("2:cpu:/\n1:cpuset:/\n0::/", &own);
+    for tree in [&bound, &own] {
+        is("cpu-quota", tree, Found, says);
+        is("cpuset", tree, Found, "not CPU 1");
+    }
+    // A group below that of the container, too.
+    let mut below = bound.to_vec();
+    below[1].1 = "2:cpu:/docker/ab/c\n1:cpuset:/docker/ab/c\n0::/";
+    below.push(("/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "-1"));
+    is("cpu-quota", &below, Found, says);
+}
+
+#[test]
+fn limits_of_groups_that_cannot_be_seen_are_not_known() {
+    let rt = "/proc/70/task/71/stat";
+    let plain = ordinary();
+    let (bound, own, foreign) = (mounted("/docker/ab"), mounted("/"), mounted("/.."));
+    let ours = "2:cpu:/docker/ab\n1:cpuset:/docker/ab\n0::/";
+    let another = "it does not show the group of this process";
+    for (group, mounts, why) in [
+        ("2:cpu:/other\n1:cpuset:/other\n0::/", &*bound, another),
+        (
+            "2:cpu:/docker/abc\n1:cpuset:/docker/abc\n0::/",
+            &bound,
+            another,
+        ),
+        (
+            "2:cpu:/../other\n1:cpuset:/../other\n0::/../other",
+            &own,
+            another,
+        ),
+        (
+            "2:cpu:/\n1:cpuset:/\n0::/",
+            &foreign,
+            "for another name space",
+        ),
+        ("2:cpu:/other\n1:cpuset:/other\n0::/other", "", another),
+        ("2:cpu:/../other\n1:cpuset:/../other\n0::/", "", another),
+    ] {
+        let ordinary = [
+            (rt, plain.as_str()),
+            ("/proc/self/cgroup", ours),
+            ("/proc/70/cgroup", group),
+            ("/proc/self/mountinfo", mounts),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "30000"),
+            ("/sys/fs/cgroup/cpu/cpu.rt_runtime_us", "1000"),
+            ("/sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0"),
+        ];
+        unknown("cpu-quota", &ordinary, "/sys/fs/cgroup/cpu", why);
+        unknown("cpuset", &ordinary, "/sys/fs/cgroup/cpuset", why);
+        unknown("rt-budget", &ordinary[1..], "/sys/fs/cgroup/cpu", why);
+    }
+    // Nothing is mounted, or another version.
+    for mounts in ["", "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"] {
+        let bare = [
+            (rt, plain.as_str()),
+            ("/proc/70/cgroup", "0::/"),
+            ("/proc/self/mountinfo", mounts),
+            ("/sys/fs/cgroup/cpuset/cpuset.effective_cpus", ""),
+        ];
+        let why = "cgroups are not mounted";
+        unknown("cpu-quota", &bare, "/sys/fs/cgroup", why);
+        unknown("cpuset", &bare, "/sys/fs/cgroup", why);
+    }
+}
+
+#[test]
+fn a_group_without_budget_refuses_real_time_whatever_the_process_may() {
+    let rt = "/proc/70/task/71/stat";
+    let plain = ordinary();
+    let budget = "/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us";
+    let status = tree()["/proc/70/status"].replace("0000000000000000", "0000000000800000");
+    let capable = |more: &[(&str, &str)]| {
+        let mut all = vec![(rt, plain.as_str()), ("/proc/70/status", &*status)];
+        all.extend(more.iter().map(|(path, text)| (&**path, &**text)));
+        outcome("real-time-refused", &all)
+    };
+    let says = |outcome: RuleOutcome, says: &str| (outcome, says.to_owned());
+    assert_eq!(
+        capable(&[(budget, "0")]),
+        says(Found, "the real-time budget of its cgroup is 0")
+    );
+    let has = says(Fine, "the process has CAP_SYS_NICE");
+    assert_eq!(capable(&[(budget, "1000")]), has);
+    // Without a limit of the system the kernel heeds no group's.
+    let unlimited = ("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+    assert_eq!(capable(&[(budget, "0"), unlimited]), has);
+    // The kernel has no budgets of groups, or they cannot be seen.
+    assert_eq!(capable(&[]), has);
+    let unseen = ("/sys/fs/cgroup/cpu/a/b/cpu.shares", "");
+    assert_eq!(capable(&[unseen]).0, Unknown);
+    assert_eq!(capable(&[("/proc/70/cgroup", "0::/x")]), has);
 }
 
 #[test]

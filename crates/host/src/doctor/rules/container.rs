@@ -5,10 +5,8 @@
 
 use punctual_model::{Evidence, Severity};
 
-use super::super::case::{
-    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, not_applicable,
-};
-use super::super::parse::cpu_limit_files;
+use super::super::case::{Answer, Case, Entry, Fix, NotKnown, evidence, fine, found};
+use super::super::groups::Groups;
 
 /// Files that engines put into a container.
 const MARKS: [&str; 3] = [
@@ -79,46 +77,6 @@ fn container(case: &Case<'_>) -> Answer {
 }
 
 fn group_quota(case: &Case<'_>) -> Answer {
-    let groups = case.text("/proc/self/cgroup")?;
-    let mut limits = Vec::new();
-    let mut looked_at = Vec::new();
-    let mut says = String::new();
-    for (path, period) in cpu_limit_files(groups.value) {
-        let Some(seen) = case.text_if(&path)? else {
-            continue;
-        };
-        // `max 100000`, or `50000 100000`; of version 1 the period is a file of its own.
-        let quota = case.parsed(&seen, |text| {
-            let mut words = text.split_whitespace();
-            let quota = words.next()?;
-            match quota {
-                "max" | "-1" => Some(None),
-                _ => Some(Some((
-                    quota.parse::<u64>().ok()?,
-                    words.next().and_then(|of| of.parse::<u64>().ok()),
-                ))),
-            }
-        })?;
-        match quota.value {
-            None => looked_at.push(quota.evidence()),
-            Some((quota_us, own)) => {
-                let period = match (own, period) {
-                    (Some(period), _) => period,
-                    (None, Some(path)) => case
-                        .value_if::<u64>(&path)?
-                        .map_or(100_000, |period| period.value),
-                    (None, None) => 100_000,
-                };
-                says = format!("{quota_us} µs of CPU time each {period} µs");
-                limits.push(quota.evidence());
-            }
-        }
-    }
-    if limits.is_empty() && looked_at.is_empty() {
-        return not_applicable("this cgroup has no quota of CPU time");
-    }
-    match limits.is_empty() {
-        true => fine("no quota is set", looked_at),
-        false => found(says, limits),
-    }
+    let groups = Groups::usual(case.text("/proc/self/cgroup")?.value, "cpu");
+    groups.quota(|path| Ok(case.text_if(path)?.map(|seen| seen.value.to_owned())))
 }

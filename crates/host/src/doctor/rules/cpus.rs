@@ -9,7 +9,8 @@ use super::super::case::{
     Answer, Boot, Case, Entry, Fix, NotKnown, Seen, evidence, fine, found, found_if, named,
     not_applicable, unread,
 };
-use super::super::parse::{cpu_list, cpuset_files, status};
+use super::super::groups::Groups;
+use super::super::parse::{cpu_list, status};
 use super::NOT_APART;
 use crate::machine::{CPU, Unread};
 
@@ -161,7 +162,7 @@ pub(super) const RULES: &[Entry] = &[
 
 fn cpus_allowed(case: &Case<'_>) -> Answer {
     let groups = case.text("/proc/self/cgroup")?;
-    for path in cpuset_files(groups.value) {
+    for path in Groups::usual(groups.value, "cpuset").cpuset_files() {
         let Some(allowed) = case.value_if::<CpuSet>(&path)? else {
             continue;
         };

@@ -10,7 +10,8 @@ use super::super::case::{
     unread,
 };
 use super::environment::hypervisor;
-use crate::machine::CPU;
+use crate::dma_latency;
+use crate::machine::{CPU, Unread};
 
 /// From this exit latency on, in microseconds, a state is deep.
 const DEEP_US: i64 = 100;
@@ -19,7 +20,7 @@ const DEEP_US: i64 = 100;
 const NOTICED_US: i64 = 10;
 
 /// Where the bound on idle latency is.
-const BOUND: &str = "/dev/cpu_dma_latency";
+const BOUND: &str = dma_latency::PLACE;
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -232,23 +233,19 @@ fn guest_halt(case: &Case<'_>) -> Answer {
 }
 
 fn bound_closed(case: &Case<'_>) -> Answer {
-    use crate::machine::Unread;
     match case.machine.read(BOUND) {
         Ok(us) => fine(
             "this user can open /dev/cpu_dma_latency",
             vec![evidence(BOUND, format!("{us} µs"))],
         ),
-        // A chroot may have no devices; the kernel lists what it has.
-        Err(Unread::Missing) => match case.text("/proc/misc") {
-            Ok(misc) if misc.value.contains("cpu_dma_latency") => {
-                let hidden = Unread::LeftAlone("the kernel has it, /dev does not");
-                Err(NotKnown(vec![unread(BOUND, &hidden)]))
+        Err(Unread::Missing) => {
+            let list = case.text(dma_latency::LIST).ok();
+            if let Some(why) = list.and_then(|list| dma_latency::hidden(list.value)) {
+                return Err(NotKnown(vec![unread(BOUND, &Unread::LeftAlone(why))]));
             }
-            _ => {
-                case.text_if(&format!("{CPU}/online"))?;
-                not_applicable("the kernel has no such device")
-            }
-        },
+            case.text_if(&format!("{CPU}/online"))?;
+            not_applicable("the kernel has no such device")
+        }
         Err(why @ Unread::Denied) => found("this user cannot open it", vec![unread(BOUND, why)]),
         Err(why) => Err(NotKnown(vec![unread(BOUND, why)])),
     }

@@ -6,13 +6,14 @@
 use punctual_model::{CpuSet, Ordered as _, RuleOutcome, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable, unread,
 };
+use super::super::groups::{Groups, NOT_THE_ROOT, UNLIMITED, is_root};
 use super::super::parse::{
-    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, is_of_user_namespace, rt_budget_files,
-    soft_limit, status,
+    CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, is_of_user_namespace, soft_limit, status,
 };
 use super::NOT_APART;
+use crate::machine::Unread;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
@@ -200,13 +201,17 @@ fn throttling(case: &Case<'_>) -> Answer {
     found(says, looked_at)
 }
 
-/// Without a limit of the system the kernel heeds no group's budget (`rt_bandwidth_enabled`).
-const UNLIMITED: &str = "the system has no limit, so the budgets of cgroups are not heeded";
-
 fn group_budget(case: &Case<'_>) -> Answer {
     let Some(group) = case.number_if(GROUP)? else {
         return not_applicable("cgroups have no real-time budgets");
     };
+    // A container's own group, of which `rt-group-denied` says what matters.
+    if !is_root("/sys/fs/cgroup/cpu", |path| case.machine.read(path).is_ok()) {
+        return Err(NotKnown(vec![unread(
+            GROUP,
+            &Unread::LeftAlone(NOT_THE_ROOT),
+        )]));
+    }
     let system = case.value::<i64>(RUNTIME)?;
     let looked_at = vec![group.evidence(), system.evidence()];
     if system.value < 0 {
@@ -223,9 +228,10 @@ fn group_budget(case: &Case<'_>) -> Answer {
 
 fn group_denied(case: &Case<'_>) -> Answer {
     let groups = case.text("/proc/self/cgroup")?;
-    let Some(files) = rt_budget_files(groups.value) else {
+    let files = Groups::usual(groups.value, "cpu").budget_files();
+    if files.is_empty() {
         return not_applicable("the cgroup v1 cpu controller is not in use");
-    };
+    }
     let nearest = files
         .iter()
         .find_map(|path| case.number_if(path).transpose());

@@ -177,7 +177,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::made(
         "dma_latency",
-        KnobKind::Held("/dev/cpu_dma_latency"),
+        KnobKind::Held(crate::dma_latency::PLACE),
         Reversibility::Scoped,
         "maximum idle-state exit latency of all CPUs (/dev/cpu_dma_latency), such as 0us",
         "0us: every idle CPU spins at full power; a process holds it, and the kernel lifts \

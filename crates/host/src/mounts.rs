@@ -8,22 +8,26 @@ use punctual_sys::SysRoot;
 
 /// Where a directory lies.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Mount {
+pub(crate) struct Mount {
     /// Where it is mounted.
-    pub(super) at: String,
+    pub(crate) at: String,
     /// `ext4`.
-    pub(super) kind: String,
+    pub(crate) kind: String,
     /// `/dev/sda1`.
-    pub(super) source: String,
+    pub(crate) source: String,
     /// `8:1`.
     device: String,
+    /// Which directory of the file system is mounted there.
+    pub(crate) root: String,
+    /// Options of the file system, such as the controllers of cgroups.
+    pub(crate) options: String,
     /// Whether it cannot be written.
-    pub(super) read_only: bool,
+    pub(crate) read_only: bool,
 }
 
 /// What a file system lies on.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Under {
+pub(crate) enum Under {
     /// A disk or a partition.
     Plain,
     /// Something that is made of disks: `LVM`, `software RAID`.
@@ -34,10 +38,9 @@ pub(super) enum Under {
 
 impl Mount {
     /// Returns the mount that `path` lies on.
-    pub(super) fn of(sys: &SysRoot, path: &str) -> Option<Self> {
-        let text = sys.read("/proc/self/mountinfo").ok()?;
+    pub(crate) fn of(sys: &SysRoot, path: &str) -> Option<Self> {
         let mut found: Option<Self> = None;
-        for mount in text.lines().filter_map(Self::parse) {
+        for mount in Self::all(sys) {
             // A later one hides an earlier one of the same place.
             let deeper = |old: &Self| mount.at.len() >= old.at.len();
             if is_below(path, &mount.at) && found.as_ref().is_none_or(deeper) {
@@ -47,26 +50,36 @@ impl Mount {
         found
     }
 
+    /// Returns all mounts in their order.
+    pub(crate) fn all(sys: &SysRoot) -> Vec<Self> {
+        let text = sys.read("/proc/self/mountinfo").unwrap_or_default();
+        text.lines().filter_map(Self::parse).collect()
+    }
+
     fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;
         let mut left = left.split(' ').skip(2);
         let device = left.next()?.to_owned();
-        let at = unescaped(left.nth(1)?);
-        let options = left.next()?;
+        let (root, at) = (unescaped(left.next()?), unescaped(left.next()?));
+        let mount = left.next()?;
         let mut right = right.split(' ');
+        let (kind, source) = (right.next()?, right.next()?);
+        let options = right.next().unwrap_or_default();
         Some(Self {
             at,
-            kind: right.next()?.to_owned(),
-            source: unescaped(right.next()?),
+            kind: kind.to_owned(),
+            source: unescaped(source),
             device,
-            read_only: [options, right.next().unwrap_or_default()]
+            root,
+            read_only: [mount, options]
                 .iter()
                 .any(|options| options.split(',').any(|option| option == "ro")),
+            options: options.to_owned(),
         })
     }
 
     /// Returns what it lies on.
-    pub(super) fn under(&self, sys: &SysRoot) -> Under {
+    pub(crate) fn under(&self, sys: &SysRoot) -> Under {
         let node = format!("/sys/dev/block/{}", self.device);
         if !sys.exists(&node) {
             return Under::Unknown;
@@ -95,7 +108,8 @@ impl Mount {
     }
 }
 
-fn is_below(path: &str, at: &str) -> bool {
+/// Whether a path is that of a directory or below it.
+pub(crate) fn is_below(path: &str, at: &str) -> bool {
     let at = at.trim_end_matches('/');
     path.strip_prefix(at)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
