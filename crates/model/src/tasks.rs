@@ -37,6 +37,10 @@ pub struct TaskSet {
     pub resources: Vec<Resource>,
     /// What the system takes for itself.
     pub overheads: Overheads,
+    /// What the set rests on beyond its numbers, in sentences without a full stop: such as what a run that it was made of did not
+    /// see. Absent where there is nothing, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumes: Vec<String>,
 }
 
 /// A task: it is released again and again, and each release is a job.

@@ -3,6 +3,7 @@
 
 //! The file of a task set: TOML, every key known, every error with its line. docs/formats/tasks.md describes it.
 
+mod draft;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +16,9 @@ use punctual_model::{CpuSet, Nanos};
 use serde::Deserialize;
 use toml::Spanned;
 
+pub use self::draft::{Draft, Observed, ObservedThread};
 pub use self::write::write;
 use crate::error::TaskSetError;
-use crate::priorities;
 use crate::work::{LONGEST, MOST_TASKS};
 
 /// The largest file that is read, in bytes.
@@ -25,66 +26,6 @@ pub const FILE_LIMIT: u64 = 1 << 20;
 
 /// The deepest nesting of critical sections.
 const DEEPEST: usize = 8;
-
-/// A set as its file has it: what refers to runs is not looked up yet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
-    /// The set; times to be looked up are 0.
-    pub set: TaskSet,
-    /// What the file says and the analysis does not use.
-    pub not_understood: Vec<String>,
-    /// Runs to look times up in, by the number of the task.
-    pub wanted: Vec<(usize, String)>,
-    /// The tasks that name no priority.
-    pub(crate) unordered: Vec<usize>,
-}
-
-/// What a run says of the threads of a program, by their names.
-pub type Observed = BTreeMap<String, Nanos>;
-
-impl Draft {
-    /// Looks up what was observed, and gives priorities to tasks that name none.
-    ///
-    /// # Errors
-    ///
-    /// [`TaskSetError::Observed`] where a run has no such thread; `look_up` tells the longest execution times by name, and the
-    /// identity of the run.
-    pub fn resolve<E: From<TaskSetError>>(
-        mut self,
-        mut look_up: impl FnMut(&str) -> Result<(String, Observed), E>,
-    ) -> Result<(TaskSet, Vec<String>), E> {
-        for (number, run) in &self.wanted {
-            let (id, observed) = look_up(run)?;
-            let Some(task) = self.set.tasks.get_mut(*number) else {
-                continue;
-            };
-            let fail = |reason: String| TaskSetError::Observed {
-                task: task.name.clone(),
-                reason,
-            };
-            let Some(longest) = observed.get(&task.name) else {
-                let known: Vec<&str> = observed.keys().map(String::as_str).collect();
-                return Err(fail(format!(
-                    "run {id} watched no thread of this name; it has {}",
-                    known.join(", ")
-                ))
-                .into());
-            };
-            if longest.is_zero() {
-                return Err(fail(format!("run {id} saw no execution time of it")).into());
-            }
-            task.execution_ns = *longest;
-            task.observed_in = Some(id);
-            if let TaskPolicy::Deadline { runtime_ns } = &mut task.policy
-                && runtime_ns.is_zero()
-            {
-                *runtime_ns = *longest;
-            }
-        }
-        priorities::give(&mut self.set, &self.unordered);
-        Ok((self.set, self.not_understood))
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -100,6 +41,8 @@ struct FileText {
     #[serde(default)]
     resource: Vec<Spanned<ResourceText>>,
     overheads: Option<Spanned<OverheadsText>>,
+    #[serde(default)]
+    assumes: Vec<Spanned<String>>,
 }
 
 #[derive(Clone, Copy, Deserialize, Eq, PartialEq)]
@@ -272,6 +215,7 @@ impl Reader<'_> {
                 tasks: Vec::new(),
                 resources,
                 overheads: self.overheads(parsed.overheads.as_ref())?,
+                assumes: self.assumes(&parsed.assumes)?,
             },
             not_understood: Vec::new(),
             wanted: Vec::new(),
@@ -424,6 +368,20 @@ impl Reader<'_> {
             });
         }
         Ok(all)
+    }
+
+    fn assumes(&self, texts: &[Spanned<String>]) -> Result<Vec<String>, TaskSetError> {
+        let each = texts.iter().map(|text| {
+            let sentence = text.get_ref().trim().trim_end_matches('.');
+            match sentence.is_empty() || sentence.chars().any(char::is_control) {
+                true => Err(self.fail(
+                    text.span().start,
+                    "assumes: expected sentences without control characters",
+                )),
+                false => Ok(sentence.to_owned()),
+            }
+        });
+        each.collect()
     }
 
     fn overheads(&self, text: Option<&Spanned<OverheadsText>>) -> Result<Overheads, TaskSetError> {

@@ -3,13 +3,15 @@
 
 //! What a watched program's run says of a task set: the longest times that were observed. They are no worst cases.
 
+mod rests;
+
 use std::collections::BTreeSet;
 
 use punctual_model::tasks::{Overheads, PriorityOrder, Task, TaskPolicy, TaskSet};
-use punctual_model::watch::WatchedThread;
-use punctual_model::{CpuSet, Nanos, RunRecord};
+use punctual_model::watch::{Watched, WatchedThread};
+use punctual_model::{CpuSet, Nanos, Policy, RunRecord};
 
-use crate::file::Observed;
+use crate::file::{Observed, ObservedThread};
 
 /// The longest time that a thread spent in a phase of a cycle.
 fn longest(thread: &WatchedThread, phase: &str) -> Nanos {
@@ -49,11 +51,17 @@ fn names(threads: &[WatchedThread]) -> Vec<String> {
 pub fn execution_times(run: &RunRecord) -> Option<Observed> {
     let threads = &run.watched.as_ref()?.threads;
     let times = names(threads).into_iter().zip(threads);
-    Some(
-        times
-            .map(|(name, thread)| (name, execution(thread)))
-            .collect(),
-    )
+    let of = |(name, thread): (String, &WatchedThread)| {
+        let mut assumes: Vec<String> = rests::of_run(run).into_iter().collect();
+        assumes.extend(rests::of_thread(run, &name, thread));
+        let execution_ns = execution(thread);
+        let observed = ObservedThread {
+            execution_ns,
+            assumes,
+        };
+        (name, observed)
+    };
+    Some(times.map(of).collect())
 }
 
 /// What wake-ups and interrupts cost in a run, at most: jitter for each task of a set that is checked with it.
@@ -96,27 +104,37 @@ pub fn set_of(run: &RunRecord) -> Result<(TaskSet, Vec<String>), String> {
         "They are no worst cases: a longer run, other input or another machine may exceed them."
             .to_owned(),
     ];
+    let mut assumes: Vec<String> = rests::of_run(run).into_iter().collect();
     let mut left_out = Vec::new();
+    let (mut moving, mut unknown) = (Vec::new(), Vec::new());
     for (name, thread) in names(&watched.threads).into_iter().zip(&watched.threads) {
         let running = execution(thread);
         let Some(period) = thread
             .period_ns
             .filter(|p| !p.is_zero() && !running.is_zero())
         else {
-            left_out.push(name);
+            left_out.push(format!("{name} ({})", thread.policy));
             continue;
         };
-        remarks.push(format!(
-            "{name}: {} cycles; {} releases passed while it was busy.",
-            thread.cycles, thread.missed_releases
-        ));
+        remarks.push(rests::cycles(&name, thread));
+        assumes.extend(rests::of_thread(run, &name, thread));
         let deadline = match thread.late.rule.as_str() {
             "deadline" => Nanos::new(thread.late.limit_ns),
             _ => period,
         };
-        tasks.push(Task {
+        let mut task = Task {
             policy: policy(&thread.policy, running),
-            cpus: cpus(thread),
+            cpus: match affinity(watched, thread) {
+                Affinity::One(cpu) => cpu,
+                Affinity::Several => {
+                    moving.push(name.clone());
+                    CpuSet::default()
+                }
+                Affinity::Unknown => {
+                    unknown.push(name.clone());
+                    CpuSet::default()
+                }
+            },
             name,
             period_ns: period,
             deadline_ns: deadline,
@@ -125,7 +143,9 @@ pub fn set_of(run: &RunRecord) -> Result<(TaskSet, Vec<String>), String> {
             offset_ns: Nanos::ZERO,
             jitter_ns: Nanos::ZERO,
             sections: Vec::new(),
-        });
+        };
+        assumes.extend(reserve(&mut task, run, thread));
+        tasks.push(task);
     }
     if tasks.is_empty() {
         return Err(format!(
@@ -133,12 +153,25 @@ pub fn set_of(run: &RunRecord) -> Result<(TaskSet, Vec<String>), String> {
             run.id
         ));
     }
-    if !left_out.is_empty() {
-        remarks.push(format!(
-            "Left out, because they had no period: {}.",
-            left_out.join(", ")
+    assumes.push(format!(
+        "Policies and CPUs of threads did not change in run {}, which read them once",
+        run.id
+    ));
+    if !moving.is_empty() {
+        assumes.push(format!(
+            "May use all CPUs: {}; in run {} they were not bound to one",
+            moving.join(", "),
+            run.id
         ));
     }
+    if !unknown.is_empty() {
+        assumes.push(format!(
+            "May use all CPUs: {}; run {} does not know to which they are bound",
+            unknown.join(", "),
+            run.id
+        ));
+    }
+    assumes.extend(rests::others(watched, left_out));
     remarks.push(
         "Not observed, and to be added by hand: resources that tasks share, jitter of releases that do not come from a timer."
             .to_owned(),
@@ -149,38 +182,99 @@ pub fn set_of(run: &RunRecord) -> Result<(TaskSet, Vec<String>), String> {
         tasks,
         resources: Vec::new(),
         overheads: overheads(run).unwrap_or_default(),
+        assumes,
     };
     Ok((set, remarks))
 }
 
-/// The policy in the words of the record: `real-time 80`, `f:80`, `deadline`, `nice 0`.
+/// The policy in the words of the record: `real-time 80`, `f:80`, `d:2ms:4ms`, `deadline`, `nice 0`.
 fn policy(text: &str, running: Nanos) -> TaskPolicy {
-    let known = text.parse::<punctual_model::Policy>().ok();
-    let priority = text.strip_prefix("real-time ").and_then(|p| p.parse().ok());
-    match (known, priority) {
-        (Some(punctual_model::Policy::Fifo { priority }), _) => TaskPolicy::Fifo {
+    let fifo = |priority| TaskPolicy::Fifo {
+        priority: Some(priority),
+    };
+    match text.parse() {
+        Ok(Policy::Fifo { priority }) => fifo(priority),
+        Ok(Policy::RoundRobin { priority }) => TaskPolicy::Rr {
             priority: Some(priority),
         },
-        (Some(punctual_model::Policy::RoundRobin { priority }), _) => TaskPolicy::Rr {
-            priority: Some(priority),
+        Ok(Policy::Deadline { runtime, .. }) => TaskPolicy::Deadline {
+            runtime_ns: runtime,
         },
-        (None, Some(priority)) if (1..=99).contains(&priority) => TaskPolicy::Fifo {
-            priority: Some(priority),
-        },
-        _ if text.starts_with("deadline") || text.starts_with("d:") => TaskPolicy::Deadline {
+        Ok(_) => TaskPolicy::Other,
+        Err(_) if text.starts_with("deadline") => TaskPolicy::Deadline {
             runtime_ns: running,
         },
-        _ => TaskPolicy::Other,
+        Err(_) => {
+            let priority = text.strip_prefix("real-time ").and_then(|p| p.parse().ok());
+            let priority = priority.filter(|p| (1..=99).contains(p));
+            priority.map_or(TaskPolicy::Other, fifo)
+        }
     }
 }
 
-/// The one CPU that it was on in its longest cycles; any where it moved.
-fn cpus(thread: &WatchedThread) -> CpuSet {
+/// Gives a `SCHED_DEADLINE` task the period and the deadline that the kernel schedules it by. Returns what that rests on.
+fn reserve(task: &mut Task, run: &RunRecord, thread: &WatchedThread) -> Vec<String> {
+    let TaskPolicy::Deadline { .. } = task.policy else {
+        return Vec::new();
+    };
+    let Task { name, .. } = &*task;
+    let Ok(Policy::Deadline { period, .. }) = thread.policy.parse() else {
+        return vec![format!(
+            "The kernel has the runtime, deadline and period of {name} that the set has: run {} ended without its \
+             SCHED_DEADLINE parameters",
+            run.id
+        )];
+    };
+    let mut assumes = vec![match thread.late.rule.as_str() {
+        "deadline" => format!(
+            "The SCHED_DEADLINE deadline of {name} is its period of {period}, which run {} has, and not the {} that \
+             its cycles were judged by",
+            run.id,
+            Nanos::new(thread.late.limit_ns)
+        ),
+        _ => format!(
+            "The SCHED_DEADLINE deadline of {name} is its period of {period}: run {} does not have it",
+            run.id
+        ),
+    }];
+    // Observed periods are means where no timer says them.
+    let less = period.get() - period.get() / 100;
+    let cycles = less.div_ceil(task.period_ns.get());
+    if cycles > 1 {
+        assumes.push(format!(
+            "No deadline is asked of single cycles of {name}: they come every {}, and {cycles} of them are a job of its \
+             SCHED_DEADLINE period",
+            task.period_ns
+        ));
+        task.execution_ns = Nanos::new(task.execution_ns.get().saturating_mul(cycles));
+    }
+    (task.period_ns, task.deadline_ns) = (period, period);
+    assumes
+}
+
+/// What a run knows of the CPUs that a thread may use.
+enum Affinity {
+    One(CpuSet),
+    Several,
+    Unknown,
+}
+
+/// Where a thread ran says nothing: one that may move often stays.
+fn affinity(watched: &Watched, thread: &WatchedThread) -> Affinity {
+    let habits = watched.habits.iter();
+    let mut own = habits.filter(|habit| habit.threads.contains(&thread.thread));
+    if own.clone().any(|habit| habit.rule.id == "not-pinned") {
+        return Affinity::Several;
+    }
+    // The record counts the threads that ended before it was read how they are set up, and does not name them.
+    let was_read = watched.habits_judged.is_some()
+        && (watched.set_up_unjudged == 0 || own.any(|habit| habit.count.is_none()));
     let pieces = thread.worst.iter().flat_map(|cycle| &cycle.pieces);
-    let seen: CpuSet = pieces.map(|piece| piece.cpu).collect();
-    match thread.migrations == 0 && seen.len() == 1 {
-        true => seen,
-        false => CpuSet::default(),
+    let running = pieces.filter(|piece| piece.phase == "running");
+    let seen: CpuSet = running.map(|piece| piece.cpu).collect();
+    match was_read && seen.len() == 1 {
+        true => Affinity::One(seen),
+        false => Affinity::Unknown,
     }
 }
 

@@ -81,6 +81,7 @@ pub fn parse(file: &str, text: &str) -> Result<Draft, TaskSetError> {
             tasks: all,
             resources: reader.resources,
             overheads: Overheads::default(),
+            assumes: Vec::new(),
         },
         not_understood: reader.not_understood,
         wanted: Vec::new(),

@@ -41,6 +41,7 @@ fn set(tasks: Vec<Task>, resources: Vec<Resource>) -> TaskSet {
         tasks,
         resources,
         overheads: Overheads::default(),
+        assumes: Vec::new(),
     }
 }
 

@@ -136,6 +136,7 @@ fn blocking_is_that_of_the_worked_example_of_sha_rajkumar_and_lehoczky() {
                 })
                 .to_vec(),
             overheads: Overheads::default(),
+            assumes: Vec::new(),
         };
         let cpu: CpuSet = [0].into_iter().collect();
         let found = check(&set, Vec::new(), &cpu, &Limits::usual(1));

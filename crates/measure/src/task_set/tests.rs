@@ -66,6 +66,7 @@ fn check(tasks: Vec<Task>, bounds: &[Option<u64>], cpus: &CpuSet) -> TasksCheck 
             tasks,
             resources: Vec::new(),
             overheads: Overheads::default(),
+            assumes: Vec::new(),
         },
         verdict: SetVerdict::Shown,
         tests: Vec::new(),

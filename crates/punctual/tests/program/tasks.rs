@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Answer, Home, machine, stored};
 use crate::gates::{cases, outcome};
@@ -235,8 +235,8 @@ fn an_rt_app_file_is_read_and_what_is_not_used_is_named() {
     assert!(refused(&answer, 2).contains("tasks.a: has no timer"));
 }
 
-/// Puts a run of `watch` into the store that saw two threads.
-fn watched(home: &Home) -> String {
+/// Puts a run of `watch` into the store that saw two threads, after `edit` of what it saw.
+fn watched(home: &Home, edit: impl FnOnce(&mut Value)) -> String {
     let mut record = stored::record();
     let id = "01900000-0000-7000-8000-000000000002";
     record["id"] = json!(id);
@@ -253,8 +253,10 @@ fn watched(home: &Home) -> String {
     };
     record["watched"] = json!({
         "threads": [thread(0, "servo", 1_000_000, 150_000), thread(1, "plan", 10_000_000, 2_000_000)],
-        "idle_threads": 0, "unwatched_threads": 0, "records": 1, "inferred_switches": 0, "unknown": []
+        "idle_threads": 0, "unwatched_threads": 0, "records": 1, "inferred_switches": 0, "unknown": [],
+        "habits": [], "habits_judged": 2
     });
+    edit(&mut record);
     let record: punctual_model::RunRecord = serde_json::from_value(record).unwrap();
     let store = punctual_store::Store::open(home.store()).unwrap();
     let writer = store
@@ -267,7 +269,7 @@ fn watched(home: &Home) -> String {
 #[test]
 fn a_set_made_of_a_watched_program_marks_its_times_as_observed() {
     let home = Home::aside();
-    let id = watched(&home);
+    let id = watched(&home, |_| {});
     let file = home.dir().join("seen.toml").display().to_string();
     home.run(["tasks", "new", "--from", "last", "--output", &file])
         .fine();
@@ -300,6 +302,156 @@ fn a_set_made_of_a_watched_program_marks_its_times_as_observed() {
         .fine()
         .json();
     assert_valid(&schema("tasks.schema.json"), &json);
+}
+
+/// The set that is made of a run of which `edit` changes what was seen, and what a check of it in JSON says.
+fn seen(options: &[&str], edit: impl FnOnce(&mut Value)) -> (String, Value) {
+    let home = Home::aside();
+    watched(&home, edit);
+    let file = home.dir().join("seen.toml").display().to_string();
+    home.run(["tasks", "new", "--from", "last", "--output", &file])
+        .fine();
+    let check = [&["tasks", "check", &file, "--json"], options].concat();
+    let json = home.run(check).json();
+    (String::from_utf8(fs::read(&file).unwrap()).unwrap(), json)
+}
+
+#[test]
+fn a_deadline_thread_has_the_reservation_that_the_kernel_gave_it() {
+    let (text, json) = seen(&["--cpus=0"], |record| {
+        let threads = record["watched"]["threads"].as_array_mut().unwrap();
+        threads.truncate(1);
+        let edf = &mut threads[0];
+        edf["policy"] = json!("d:2000000ns:4000000ns");
+        edf["period_ns"] = json!(4_000_000);
+        edf["phases"][2]["max_ns"] = json!(3_050_000);
+        edf["late"] =
+            json!({ "limit_ns": 3_500_000, "rule": "deadline", "count": 9, "examined": 9 });
+    });
+    assert!(text.contains("runtime = \"2ms\""), "{text}");
+    // The kernel does not know the deadline that `watch` was given.
+    assert!(!text.contains("\ndeadline = "), "{text}");
+    assert!(text.contains("and not the 3.5 ms that"), "{text}");
+    // Half of the CPU, in units of 2^-20.
+    assert_eq!(json["admission"]["asked"], 1 << 19, "{json:#}");
+    assert_eq!(json["verdict"], "not_shown");
+    let why = json["tasks"][0]["why"].as_str().unwrap();
+    assert!(
+        why.contains("runtime is shorter than its execution time"),
+        "{why}"
+    );
+}
+
+#[test]
+fn cycles_that_share_a_period_of_their_reservation_are_one_job() {
+    let (text, _) = seen(&[], |record| {
+        record["watched"]["threads"][0]["policy"] = json!("d:500000ns:4000000ns");
+        record["watched"]["threads"][1]["policy"] = json!("deadline");
+    });
+    assert!(text.contains("period = \"4ms\""), "{text}");
+    assert!(text.contains("execution = \"604us\""), "{text}");
+    assert!(text.contains("come every 1 ms, and 4 of them"), "{text}");
+    assert!(text.contains("deadline and period of plan that"), "{text}");
+}
+
+#[test]
+fn a_thread_that_may_move_is_not_said_to_be_bound_to_the_cpu_that_it_was_on() {
+    let stayed = |record: &mut Value| {
+        let threads = record["watched"]["threads"].as_array_mut().unwrap();
+        for (cpu, thread) in threads.iter_mut().enumerate() {
+            thread["migrations"] = json!(0);
+            thread["worst"] = json!([{
+                "number": 7, "release_ns": 0, "response_ns": 9, "cpus": [],
+                "pieces": [
+                    { "from_ns": 0, "to_ns": 4, "cpu": 1 - cpu, "phase": "timer", "cause": "idle" },
+                    { "from_ns": 4, "to_ns": 9, "cpu": cpu, "phase": "running", "cause": "itself" }
+                ]
+            }]);
+        }
+    };
+    let habit = |id: &str, threads: &[u32]| {
+        json!({
+            "rule": { "id": id, "severity": "medium", "title": "t", "why": "w", "fix": "f", "fixed_by": ["setup"], "knobs": [], "source": "s" },
+            "threads": threads, "says": "s", "evidence": [], "count": null, "cycles": null,
+            "total_ns": null, "max_ns": null
+        })
+    };
+    let bound = |text: &str| text.matches("\ncpus = ").count();
+
+    let (text, _) = seen(&["--cpus=0-1"], stayed);
+    assert_eq!(bound(&text), 2, "{text}");
+
+    let (text, json) = seen(&["--cpus=0-1"], |record| {
+        stayed(record);
+        record["watched"]["habits"] = json!([habit("not-pinned", &[0, 1])]);
+    });
+    assert_eq!(bound(&text), 0, "{text}");
+    let assumed = json["assumptions"].to_string();
+    assert!(
+        assumed.contains("May use all CPUs: servo, plan; in run"),
+        "{assumed}"
+    );
+
+    // One thread was not looked at, and only of servo it is known that it is another.
+    let (text, _) = seen(&["--cpus=0-1"], |record| {
+        stayed(record);
+        record["watched"]["set_up_unjudged"] = json!(1);
+        record["watched"]["habits"] = json!([habit("memory-not-locked", &[0])]);
+    });
+    assert_eq!(bound(&text), 1, "{text}");
+    assert!(text.contains("May use all CPUs: plan; run"), "{text}");
+
+    let (text, _) = seen(&["--cpus=0-1"], |record| {
+        stayed(record);
+        record["watched"]["habits_judged"] = json!(null);
+    });
+    assert_eq!(bound(&text), 0, "{text}");
+}
+
+#[test]
+fn what_the_run_saw_go_wrong_or_did_not_see_is_assumed_not_to_matter() {
+    let (text, json) = seen(&["--cpus=0-1"], |record| {
+        record["duration_ns"] = json!(6_000_000_000_u64);
+        let watched = &mut record["watched"];
+        watched["idle_threads"] = json!(2);
+        let mut other = watched["threads"][1].clone();
+        (other["name"], other["period_ns"]) = (json!("other"), json!(null));
+        watched["threads"].as_array_mut().unwrap().push(other);
+        let servo = &mut watched["threads"][0];
+        servo["late"]["count"] = json!(12);
+        servo["missed_releases"] = json!(5);
+        servo["open_ns"] = json!(5_900_000_000_u64);
+    });
+    assert!(
+        text.contains(
+            "# servo: 100 cycles, 12 of them longer than the period of 1 ms; 5 more releases passed"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("# plan: 100 cycles.\n"), "{text}");
+    assert_eq!(json["verdict"], "shown", "{json:#}");
+    let assumed = json["assumptions"].to_string();
+    for what in [
+        "What made cycles of servo late",
+        "What let 5 releases of servo pass",
+        "What kept servo from ending its last cycle",
+        "plan always does what it did in its 100 cycles; they cover 1 s of the 6 s",
+        "read them once",
+        "other (f:79), 2 that waited too seldom",
+    ] {
+        assert!(assumed.contains(what), "{what}: {assumed}");
+    }
+    assert!(!assumed.contains("servo always does"), "{assumed}");
+
+    // A set that names the run rests on the same.
+    let home = Home::aside();
+    watched(&home, |record| {
+        record["watched"]["threads"][0]["open_ns"] = json!(5_900_000_000_u64);
+    });
+    let named = "[[task]]\nname = 'servo'\nperiod = '1ms'\nexecution = 'observed in last'";
+    let json = check(&home, "named.toml", named, &["--json"]).fine().json();
+    let assumed = json["assumptions"].to_string();
+    assert!(assumed.contains("What kept servo from ending"), "{assumed}");
 }
 
 #[test]

@@ -47,5 +47,6 @@ pub(super) fn set(random: &mut RandomSource, n: usize, total: f64) -> TaskSet {
         tasks,
         resources: Vec::new(),
         overheads: Overheads::default(),
+        assumes: Vec::new(),
     }
 }

@@ -75,6 +75,7 @@ pub(super) fn assumptions(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> V
     if set.tasks.iter().any(|task| !task.offset_ns.is_zero()) {
         all.push("Offsets are not used: the bounds hold for any".to_owned());
     }
+    all.extend_from_slice(&set.assumes);
     all
 }
 

@@ -48,7 +48,9 @@ fn with(from: &str, to: &str) -> String {
 
 #[test]
 fn a_set_is_read_written_and_read_again() {
-    let draft = parse("arm.toml", SET).unwrap();
+    let assumes = "order = \"deadline-monotonic\"\nassumes = [\"Nobody starts \\\"updates\\\".\", \"The fan works\"]";
+    let text = SET.replace("order = \"deadline-monotonic\"", assumes);
+    let draft = parse("arm.toml", &text).unwrap();
     assert_eq!(draft.unordered, [1]);
     let resolved = draft.resolve(|run| {
         Err(TaskSetError::Observed {
@@ -59,6 +61,7 @@ fn a_set_is_read_written_and_read_again() {
     let (set, _) = resolved.unwrap();
     assert_eq!(set.tasks[0].deadline_ns, Nanos::from_micros(800));
     assert_eq!(set.tasks[0].cpus.to_string(), "1");
+    assert_eq!(set.assumes, ["Nobody starts \"updates\"", "The fan works"]);
     assert_eq!(set.tasks[0].sections[0].sections[0].resource, "log");
     assert!(set.tasks[1].policy.priority().unwrap() < 90);
     let again = parse("again.toml", &write(&set, &["A remark".to_owned()])).unwrap();
@@ -69,6 +72,11 @@ fn a_set_is_read_written_and_read_again() {
 fn every_fault_names_its_line_and_key() {
     assert!(with("deadline = \"800us\"", "deadline = \"0\"").contains("deadline is 0"));
     assert!(with("period = \"1ms\"", "period = \"0s\"").contains("period is 0"));
+    let no_sentence = with("cpus = \"1\"", "assumes = [\" \"]");
+    assert!(
+        no_sentence.contains("line 5: assumes: expected sentences"),
+        "{no_sentence}"
+    );
     assert!(with("execution = \"200us\"", "execution = \"0\"").contains("execution is 0"));
     assert!(
         with("resource = \"bus\"", "resource = \"bos\"")
@@ -128,12 +136,19 @@ fn times_observed_in_a_run_are_looked_up_by_name() {
     let draft = parse("arm.toml", &text).unwrap();
     assert_eq!(draft.wanted, [(1, "last".to_owned())]);
     let run = |name: &str| {
-        let observed = Observed::from([(name.to_owned(), Nanos::from_micros(1_900))]);
+        let observed = Observed::from([(
+            name.to_owned(),
+            ObservedThread {
+                execution_ns: Nanos::from_micros(1_900),
+                assumes: vec![format!("{name} did not hang")],
+            },
+        )]);
         move |_: &str| Ok::<_, TaskSetError>(("0193".to_owned(), observed.clone()))
     };
     let (set, _) = draft.clone().resolve(run("plan")).unwrap();
     assert_eq!(set.tasks[1].execution_ns, Nanos::from_micros(1_900));
     assert_eq!(set.tasks[1].observed_in.as_deref(), Some("0193"));
+    assert_eq!(set.assumes, ["plan did not hang"]);
     let failed = draft.resolve(run("other")).unwrap_err().to_string();
     assert!(
         failed.contains("no thread of this name; it has other"),

@@ -26,6 +26,13 @@ pub fn write(set: &TaskSet, remarks: &[String]) -> String {
             format_args!("scheduler = \"{}\"", scheduler.name()),
         );
     }
+    if !set.assumes.is_empty() {
+        line(&mut text, format_args!("assumes = ["));
+        for sentence in &set.assumes {
+            line(&mut text, format_args!("    {},", quoted(sentence)));
+        }
+        line(&mut text, format_args!("]"));
+    }
     let overheads = &set.overheads;
     if *overheads != Default::default() {
         line(&mut text, format_args!("\n[overheads]"));
