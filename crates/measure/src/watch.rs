@@ -277,7 +277,7 @@ impl Watcher {
         for thread in &present {
             let ended = !target::lives(sys, thread.tid);
             if let Some(known) = watcher.replay.threads.get_mut(&thread.tid) {
-                known.ended |= ended;
+                known.ended = known.ended.or_else(|| ended.then_some(0));
             }
         }
         Ok((watcher, source))
@@ -332,7 +332,10 @@ impl Watcher {
                 return Ok((Ended::Completed, Some(end)));
             }
             let threads = &self.replay.threads;
-            if started.is_none() && !threads.is_empty() && threads.values().all(|t| t.ended) {
+            if started.is_none()
+                && !threads.is_empty()
+                && threads.values().all(|t| t.ended.is_some())
+            {
                 return Ok((Ended::Completed, None));
             }
             if frame.is_over() {
@@ -358,7 +361,7 @@ impl Watcher {
             if !alive.is_empty() {
                 std::thread::sleep(pause);
             }
-            alive.retain(|thread| !thread.ended && target::lives(sys, thread.tid));
+            alive.retain(|thread| thread.ended.is_none() && target::lives(sys, thread.tid));
         }
         let names = alive
             .iter()

@@ -96,10 +96,11 @@ pub struct WatchedThread {
     pub timed_releases: u64,
     /// Whole cycles, and the one in `open_ns`.
     pub cycles: u64,
-    /// Time that the last cycle had taken when the run ended, where that was many periods and it had not ended. It counts as late.
+    /// Time that the last cycle had taken when the run or the thread ended, where that was many periods and it had not ended. It counts as late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_ns: Option<Nanos>,
-    /// Releases that passed while the thread was still busy with an earlier cycle.
+    /// Releases that passed while the thread was still busy with an earlier cycle, and that it never served. A loop that catches up
+    /// serves each, late.
     pub missed_releases: u64,
     /// Where the time of a cycle goes.
     pub phases: Vec<PhaseTime>,

@@ -115,7 +115,13 @@ fn seen(run: &RunRecord, required: Option<&Required>, limit: Nanos) -> Option<(S
     }
     let Required { histogram, worth } = required?;
     let later = above(run, histogram, limit)?;
-    let mut of = bursts::seen(run, None, later, histogram.count());
+    // Releases that a program never served are later than any time.
+    let unserved = match run.instrument.as_str() {
+        "watch" => total.overruns.unwrap_or(0),
+        _ => 0,
+    };
+    let samples = histogram.count() + unserved;
+    let mut of = bursts::seen(run, None, later + unserved, samples);
     // How the samples above this time depend on each other was not followed while they were measured; how those of the
     // tail do was. Samples that are stored tell both.
     let worth = worth.iter().filter(|(of, _)| *of == limit);

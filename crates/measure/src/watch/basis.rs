@@ -63,10 +63,12 @@ struct Candidate {
 /// for time are; where none is regular, every wait.
 pub(super) fn find<'a>(
     asked: Option<u64>,
+    interval: Option<u64>,
     waited: impl Iterator<Item = &'a Waited> + Clone,
 ) -> Basis {
-    let alone = candidates_of(waited.clone().map(|one| (one.wait, one)));
-    let either = candidates_of(waited.filter_map(|one| Some((one.wait.either_word()?, one))));
+    let alone = candidates_of(interval, waited.clone().map(|one| (one.wait, one)));
+    let words = waited.filter_map(|one| Some((one.wait.either_word()?, one)));
+    let either = candidates_of(None, words);
     // By turns each of two words comes half as often as both together.
     let covered = |one: &Candidate| either.iter().find(|both| both.wait.covers(one.wait));
     let is_by_turns = |one: &Candidate| {
@@ -99,7 +101,10 @@ pub(super) fn find<'a>(
 }
 
 /// Returns the waits that come regularly.
-fn candidates_of<'a>(waited: impl Iterator<Item = (Wait, &'a Waited)>) -> Vec<Candidate> {
+fn candidates_of<'a>(
+    interval: Option<u64>,
+    waited: impl Iterator<Item = (Wait, &'a Waited)>,
+) -> Vec<Candidate> {
     let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
     for (wait, one) in waited.filter(|(_, one)| !one.is_passed()) {
         let (times, timed) = releases.entry(wait).or_default();
@@ -108,7 +113,7 @@ fn candidates_of<'a>(waited: impl Iterator<Item = (Wait, &'a Waited)>) -> Vec<Ca
     }
     let candidates = releases
         .iter()
-        .filter_map(|(wait, (times, timed))| candidate(*wait, times, *timed));
+        .filter_map(|(wait, (times, timed))| candidate(*wait, times, *timed, interval));
     candidates.filter(|c| c.regular >= REGULAR).collect()
 }
 
@@ -118,16 +123,19 @@ fn is_about(period: u64, asked: u64) -> bool {
     period.abs_diff(asked) as f64 <= OFF * asked as f64
 }
 
-/// Returns the period of a wait that the user named.
-pub(super) fn period_of<'a>(waited: impl Iterator<Item = &'a Waited>) -> Option<u64> {
+/// Returns the time between the releases of waits, where they come regularly.
+pub(super) fn period_of<'a>(
+    waited: impl Iterator<Item = &'a Waited>,
+    interval: Option<u64>,
+) -> Option<u64> {
     let waited = waited.filter(|one| !one.is_passed());
     let times: Vec<u64> = waited.map(Waited::release).collect();
-    let wait = candidate(Wait::UNKNOWN, &times, 0)?;
+    let wait = candidate(Wait::UNKNOWN, &times, 0, interval)?;
     (wait.regular >= REGULAR).then_some(wait.period)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times within minutes")]
-fn candidate(wait: Wait, times: &[u64], timed: usize) -> Option<Candidate> {
+fn candidate(wait: Wait, times: &[u64], timed: usize, interval: Option<u64>) -> Option<Candidate> {
     if times.len() < FEW {
         return None;
     }
@@ -136,10 +144,13 @@ fn candidate(wait: Wait, times: &[u64], timed: usize) -> Option<Candidate> {
         .map(|pair| pair[1].saturating_sub(pair[0]))
         .collect();
     intervals.sort_unstable();
-    let period = *intervals.get(intervals.len() / 2)?;
-    if period == 0 {
+    let median = *intervals.get(intervals.len() / 2)?;
+    if median == 0 {
         return None;
     }
+    // A thread that is mostly late serves few of its timer's releases.
+    let is_of_timer = |timer: &u64| intervals.iter().all(|of| of.is_multiple_of(*timer));
+    let period = interval.filter(is_of_timer).unwrap_or(median);
     let off = |interval: &u64| {
         let share = *interval as f64 / period as f64;
         (share - share.round().max(1.0)).abs()
@@ -158,20 +169,25 @@ fn candidate(wait: Wait, times: &[u64], timed: usize) -> Option<Candidate> {
 }
 
 /// Finds what ends a cycle, among waits that were seen or by the system call that the user named.
-pub(super) fn of(named: Option<&str>, asked: Option<u64>, waited: &[Waited]) -> Basis {
+pub(super) fn of(
+    named: Option<&str>,
+    asked: Option<u64>,
+    waited: &[Waited],
+    interval: Option<u64>,
+) -> Basis {
     let Some(named) = named else {
-        return find(asked, waited.iter());
+        return find(asked, interval, waited.iter());
     };
     let is_named = |one: &&Waited| match named.strip_prefix(FUNCTION) {
         Some(_) => one.wait == Wait::PROBE,
         None => words::call_name(one.wait.call) == named,
     };
     let first = waited.iter().find(is_named).map(|one| one.wait);
-    let found = find(asked, waited.iter().filter(is_named)).at;
+    let found = find(asked, interval, waited.iter().filter(is_named)).at;
     let is_first = |at: &Wait| first.is_some_and(|first| at.covers(first));
     let at = found.filter(is_first).or(first);
     let is_at = |one: &&Waited| at.is_some_and(|at| at.covers(one.wait));
-    let period = period_of(waited.iter().filter(is_at));
+    let period = period_of(waited.iter().filter(is_at), interval);
     let asked = asked.filter(|asked| period.is_some_and(|found| is_about(found, *asked)));
     match at {
         Some(_) => Basis {
@@ -198,7 +214,6 @@ mod tests {
                 hard: release,
                 cpu: 0,
             }),
-            missed: 0,
         }
     }
 
@@ -223,7 +238,7 @@ mod tests {
                 all.push(waited(futex, n * 1_000_000 + 900_000, false));
             }
         }
-        let basis = find(None, all.iter());
+        let basis = find(None, None, all.iter());
         assert_eq!((basis.at, basis.period), (Some(sleep), Some(1_000_000)));
         assert!(!basis.ends_at(read));
     }
@@ -239,7 +254,10 @@ mod tests {
         let all: Vec<Waited> = (0..100_u64)
             .map(|n| waited([first, second][(n % 2) as usize], n * 1_000_000, false))
             .collect();
-        for basis in [find(None, all.iter()), of(Some("futex"), None, &all)] {
+        for basis in [
+            find(None, None, all.iter()),
+            of(Some("futex"), None, &all, None),
+        ] {
             assert_eq!(basis.period, Some(1_000_000));
             assert!(basis.ends_at(first) && basis.ends_at(second));
             assert!(!basis.ends_at(word(0x1030)));
@@ -251,7 +269,7 @@ mod tests {
         };
         let mixed = (0..100_u64).flat_map(|n| [Some(waited(first, n * 1_000_000, false)), rare(n)]);
         let mixed: Vec<Waited> = mixed.flatten().collect();
-        let basis = find(None, mixed.iter());
+        let basis = find(None, None, mixed.iter());
         assert_eq!((basis.at, basis.period), (Some(first), Some(1_000_000)));
     }
 
@@ -262,12 +280,12 @@ mod tests {
             .filter(|n| n % 5 != 3)
             .map(|n| waited(sleep, n * 2_000_000, true))
             .collect();
-        assert_eq!(find(None, late.iter()).period, Some(2_000_000));
+        assert_eq!(find(None, None, late.iter()).period, Some(2_000_000));
         let wild: Vec<Waited> = (0..40_u64)
             .map(|n| waited(sleep, n * n * n * 10_007, false))
             .collect();
-        assert_eq!(find(None, wild.iter()), Basis::EVERY_WAIT);
-        assert_eq!(find(None, wild[..3].iter()), Basis::EVERY_WAIT);
+        assert_eq!(find(None, None, wild.iter()), Basis::EVERY_WAIT);
+        assert_eq!(find(None, None, wild[..3].iter()), Basis::EVERY_WAIT);
     }
 
     #[test]
@@ -279,10 +297,13 @@ mod tests {
             [Some(waited(fast, n * 250_000, true)), slow]
         };
         let all: Vec<Waited> = (0..80).flat_map(waits).flatten().collect();
-        assert_eq!(find(None, all.iter()).at, Some(fast));
-        let asked = find(Some(1_020_000), all.iter());
+        assert_eq!(find(None, None, all.iter()).at, Some(fast));
+        let asked = find(Some(1_020_000), None, all.iter());
         assert_eq!((asked.at, asked.period), (Some(slow), Some(1_020_000)));
         // A thread of the program that has no such wait is seen as without.
-        assert_eq!(find(Some(7_000_000), all.iter()), find(None, all.iter()));
+        assert_eq!(
+            find(Some(7_000_000), None, all.iter()),
+            find(None, None, all.iter())
+        );
     }
 }

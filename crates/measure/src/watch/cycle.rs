@@ -69,7 +69,7 @@ pub(super) fn take_apart(
         begun: begin.entered.clamp(release, end.entered.max(release)),
         asked: begin.expiry.is_some() && !begin.is_no_wait(),
         end: end.entered,
-        missed: begin.missed,
+        missed: 0,
         events: cut.events,
         pieces: cut.pieces,
         sites: cut.sites,

@@ -8,6 +8,7 @@ mod passed;
 use punctual_model::Nanos;
 use punctual_sys::sched;
 
+pub(super) use self::passed::Passed;
 use super::basis::{self, Basis};
 use super::cycle::{self, Cycle};
 use super::tally::Tally;
@@ -40,7 +41,7 @@ impl Watcher {
             return;
         };
         let is_wanted = self.watch.wants(tid, self.replay.names.text(thread.name));
-        let over = thread.over(at_the_end || thread.ended);
+        let over = thread.over(at_the_end || thread.ended.is_some());
         if !is_wanted {
             return;
         }
@@ -73,7 +74,7 @@ impl Watcher {
         }
     }
 
-    /// Takes in the cycles that had not ended when the run did.
+    /// Takes in the cycles that had not ended when the run or their thread did.
     pub(super) fn settle_open(&mut self) {
         // Our own threads are told when to end.
         if self.watch.matters != Matters::OfThePeriod {
@@ -81,7 +82,11 @@ impl Watcher {
         }
         let periodic = self.tallies.iter().filter_map(|(tid, tally)| {
             let basis = tally.basis?;
-            let thread = self.replay.threads.get(tid).filter(|t| !t.ended)?;
+            let thread = self
+                .replay
+                .threads
+                .get(tid)
+                .filter(|t| t.ended != Some(0))?;
             let is_real_time = results::is_real_time(thread, tally);
             let is_loop = is_real_time || tally.cycles >= LOOPS;
             Some((*tid, (basis.at?, tally.period()?), is_loop, is_real_time))
@@ -112,13 +117,14 @@ impl Watcher {
         let is_known = pending.len() >= basis::WAITS
             || last.is_some_and(|last| span(last.left) >= basis::TIME)
             || (is_quiet && was_quiet)
-            || thread.ended
+            || thread.ended.is_some()
             || at_the_end;
         if !is_known && !is_quiet {
             return None;
         }
         let asked = self.watch.period.map(Nanos::get);
-        let basis = basis::of(self.watch.cycle_at.as_deref(), asked, pending);
+        let interval = thread.interval();
+        let basis = basis::of(self.watch.cycle_at.as_deref(), asked, pending, interval);
         let is_loop = pending.len() >= BURST || (asked.is_some() && basis.period == asked);
         if !(is_known || is_loop && basis.period.is_some()) {
             // It may have done no more than begin, and a burst of waits looks regular.
@@ -136,6 +142,8 @@ impl Watcher {
         }
         tally.policy = sched::policy_of(tid).ok();
         tally.basis = Some(basis);
+        let ends_cycle = pending.iter().filter(|waited| basis.ends_at(waited.wait));
+        tally.spacing = basis::period_of(ends_cycle, interval).filter(|_| basis.period.is_some());
         tally.is_asked = asked.is_some() && basis.period == asked;
         thread.decide(basis.at, pending);
         if let Some(habits) = &mut self.habits
@@ -171,6 +179,7 @@ impl Watcher {
         if cycle.release < self.from {
             return None;
         }
+        cycle.missed = tally.passed.unserved(tally.spacing, begin, end);
         if tally.cycles == 0 {
             self.order.push(tid);
         }
@@ -185,13 +194,13 @@ impl Watcher {
         Some(cycle)
     }
 
-    /// Takes in the cycle of a periodic thread that had begun many periods before the run ended, and has no end: its loop came to a
-    /// halt. That it is late is certain; what is known is the time up to now.
+    /// Takes in the cycle of a periodic thread that had begun many periods before the run or the thread ended, and has no end: its loop
+    /// came to a halt. That it is late is certain; what is known is the time up to then.
     fn add_open(&mut self, tid: Tid, (at, period): (Wait, u64), may_wait: bool) {
-        let now = self.replay.now;
         let Some(thread) = self.replay.threads.get(&tid) else {
             return;
         };
+        let now = thread.ended.unwrap_or(self.replay.now);
         let due = thread.due(at, now);
         if due.is_none() && may_wait {
             return;
@@ -213,7 +222,6 @@ impl Watcher {
             woken: None,
             left: now,
             expiry: None,
-            missed: 0,
             ..begin
         };
         let unclear = self.tallies.get(&tid).map_or(0, |tally| tally.unclear);
@@ -242,7 +250,6 @@ impl Watcher {
             woken: None,
             left: hit.at,
             expiry: None,
-            missed: 0,
             ..begin
         };
         if let Some(cycle) = self.add(tid, &begin, &end)

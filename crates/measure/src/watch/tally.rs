@@ -15,7 +15,9 @@ use super::account::Apart;
 use super::basis::Basis;
 use super::cycle::{Cause, Cycle, Phase, Piece};
 use super::replay::Replay;
+use super::settle::Passed;
 use super::stacks::Site;
+use super::wait::Wait;
 use super::who::{Tid, Who};
 use super::{account, words};
 use crate::figures;
@@ -144,6 +146,11 @@ pub(super) struct Tally {
     asleep: u64,
     /// The first release and the last.
     releases: Option<(u64, u64)>,
+    /// The time between releases as they came, where they come regularly. [`Basis::period`] may be what the user said.
+    pub(super) spacing: Option<u64>,
+    pub(super) passed: Passed,
+    /// Releases that came, served or not, but for those that a thread slept over.
+    came: u64,
     /// Cycles above [`Self::limit`].
     pub(super) above: u64,
     /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
@@ -172,6 +179,9 @@ impl Tally {
             is_asked: false,
             asleep: 0,
             releases: None,
+            spacing: None,
+            passed: Passed::default(),
+            came: 0,
             policy: None,
             responses: Accumulator::new(keep),
             cycles: 0,
@@ -207,7 +217,7 @@ impl Tally {
     pub(super) fn period(&self) -> Option<u64> {
         let period = self.basis.and_then(|basis| basis.period)?;
         let (first, last) = self.releases.unwrap_or_default();
-        let came = (self.cycles + self.missed).saturating_mul(period);
+        let came = self.came.saturating_mul(period);
         let is_none = 2 * self.asleep > self.cycles && came < (last - first) / 2;
         (self.is_asked || !is_none).then_some(period)
     }
@@ -221,13 +231,27 @@ impl Tally {
             .or(period)
             .is_some_and(|limit| response > limit);
         self.above += u64::from(is_above);
-        self.asleep += u64::from(period.is_some_and(|period| cycle.slept() > period));
+        let is_asleep = period.is_some_and(|period| cycle.slept() > period);
+        self.asleep += u64::from(is_asleep);
+        // The timer of a descriptor goes on without its thread; a sleep does not.
+        let at_sleep = self
+            .basis
+            .and_then(|basis| basis.at)
+            .is_some_and(Wait::is_sleep);
+        self.came += 1 + if is_asleep && at_sleep {
+            0
+        } else {
+            cycle.missed
+        };
         let (first, last) = self.releases.unwrap_or((cycle.release, cycle.release));
         self.releases = Some((first.min(cycle.release), last.max(cycle.release)));
         self.responses.record_slice(&[response]);
         self.cycles += 1;
         self.timed += u64::from(cycle.asked);
-        self.missed += u64::from(cycle.missed);
+        self.missed += cycle.missed;
+        // They are never served, so later than any time.
+        self.responses
+            .record_unsampled(cycle.missed, |_| cycle.missed);
         self.events += u64::from(cycle.events);
         // It hardly ever moves, so that this costs next to nothing.
         if let Some(cpu) = cycle.pieces.last().map(|piece| piece.cpu)
@@ -482,7 +506,7 @@ mod tests {
             call: nanosleep.unwrap(),
             by: Who::Unknown,
         };
-        let of = |missed: u32, phase: Phase, cause: Cause, is_asked: bool| {
+        let of = |missed: u64, phase: Phase, cause: Cause, is_asked: bool| {
             let mut tally = Tally::new(&Keep::default(), None);
             tally.basis = Some(Basis {
                 at: None,

@@ -10,6 +10,7 @@ mod own;
 mod quotas;
 mod timerlat;
 mod traces;
+mod unserved;
 mod waits;
 
 use std::sync::Arc;

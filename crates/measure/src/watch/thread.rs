@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use punctual_model::CpuId;
 
-use self::calls::Broken;
+use self::calls::{Broken, Forwarded};
 use super::stacks::{At, Site};
 use super::wait::Wait;
 use super::who::{Name, Tid, Who};
@@ -77,8 +77,6 @@ pub(super) struct Waited {
     pub(super) left: u64,
     /// The expiry for which it had waited.
     pub(super) expiry: Option<Expiry>,
-    /// Expiries that passed before it came to wait for them, beyond that one.
-    pub(super) missed: u32,
 }
 
 impl Waited {
@@ -90,7 +88,6 @@ impl Waited {
             woken: None,
             left: time,
             expiry: None,
-            missed: 0,
         }
     }
 
@@ -135,7 +132,8 @@ pub(super) struct Thread {
     pub(super) name: Name,
     /// As the scheduler counts; see [`Who::Task`].
     pub(super) prio: i16,
-    pub(super) ended: bool,
+    /// When it ended; 0 where it had before it could be seen.
+    pub(super) ended: Option<u64>,
     /// Whether it is one of the kernel, which makes no system calls: each sleep is a wait.
     pub(super) in_kernel: bool,
     spans: VecDeque<Span>,
@@ -161,6 +159,8 @@ pub(super) struct Thread {
     sites: VecDeque<(u64, At, Site)>,
     /// What the clock of its last timer showed beyond the trace's.
     pub(super) clock_off: Option<i128>,
+    /// How far its interval timers were set forward.
+    forwarded: Forwarded,
     /// How often each system call was made, and page faults.
     pub(super) calls: BTreeMap<i64, u64>,
     pub(super) faults: u64,
@@ -176,7 +176,8 @@ impl Thread {
             process,
             name,
             prio,
-            ended: false,
+            ended: None,
+            forwarded: Forwarded::default(),
             in_kernel: false,
             spans: VecDeque::new(),
             call: None,

@@ -60,11 +60,12 @@ fn ranked(watched: &Watched) -> Vec<&WatchedThread> {
     // A thread that was given a real-time policy is the one that must not be late.
     let is_real_time = |t: &WatchedThread| t.policy.starts_with(['f', 'r', 'd']);
     threads.order_by_key(|t| {
-        let urgent = is_real_time(t) && late(t) > 0;
+        let urgent = is_real_time(t) && late(t) + t.missed_releases > 0;
         Reverse((
             t.open_ns.is_some(),
             urgent,
             late(t),
+            t.missed_releases,
             t.period_ns.is_some(),
             is_real_time(t),
             t.cycles,
@@ -153,7 +154,7 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
     let (tone, word, mut sentence) = if has_limit(thread) && thread.late.count > 0 {
         let mut sentence = match thread.open_ns {
             Some(open) => format!(
-                "{name} did not end its last cycle: the run ended {} after its release. ",
+                "{name} did not end its last cycle, which had taken {} when the thread or the run ended. ",
                 times.span(Nanos::from_millis(open.get() / 1_000_000))
             ),
             None => String::new(),
@@ -184,7 +185,10 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
             limit(thread, times),
             micros(longest as f64)
         );
-        (Tone::Good, "in time", sentence)
+        match thread.missed_releases {
+            0 => (Tone::Good, "in time", sentence),
+            _ => (Tone::Bad, "late", sentence),
+        }
     } else {
         let sentence = format!(
             "{name} has no period: {} from being woken to waiting again, the longest {} {unit}.",
@@ -193,10 +197,17 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
         );
         (Tone::Plain, "no period", sentence)
     };
+    if thread.missed_releases > 0 {
+        let unserved = format!(
+            " {} passed while it was busy, and it never served them.",
+            counted(thread.missed_releases, "release")
+        );
+        sentence.push_str(&unserved);
+    }
     let others = threads
         .iter()
         .skip(1)
-        .filter(|t| has_limit(t) && t.late.count > 0)
+        .filter(|t| has_limit(t) && t.late.count + t.missed_releases > 0)
         .count();
     if others > 0 {
         let too = format!(" {others} of its other threads had late cycles too.");

@@ -227,8 +227,20 @@ fn a_loop_that_came_to_a_halt_is_said_first() {
     halted.open_ns = Some(punctual_model::Nanos::new(3_001_471_883));
     threads(&mut item).push(halted);
     let said = said(item);
-    let wanted =
-        "late: halted did not end its last cycle: the run ended 3.001 s after its release.";
+    let wanted = "late: halted did not end its last cycle, which had taken 3.001 s when the thread or the run ended.";
+    assert!(said.contains(wanted), "{said}");
+}
+
+#[test]
+fn a_loop_that_left_releases_unserved_is_not_in_time() {
+    let mut item = watched(1);
+    let thread = &mut threads(&mut item)[0];
+    thread.late.count = 0;
+    thread.late.rule = "deadline".to_owned();
+    thread.missed_releases = 531;
+    let said = said(item);
+    assert!(said.contains("late: All "), "{said}");
+    let wanted = "531 releases passed while it was busy, and it never served them.";
     assert!(said.contains(wanted), "{said}");
 }
 

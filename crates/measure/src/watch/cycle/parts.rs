@@ -127,8 +127,8 @@ pub(in crate::watch) struct Cycle {
     /// Whether the release is a time that the thread asked for; else it is when the thread was woken, or a period after the one before.
     pub(in crate::watch) asked: bool,
     pub(in crate::watch) end: u64,
-    /// Releases that passed while the thread was late.
-    pub(in crate::watch) missed: u32,
+    /// Releases that passed while the thread was busy, and that it never served.
+    pub(in crate::watch) missed: u64,
     /// Events that were recorded on its way, about: each costs it some time.
     pub(in crate::watch) events: u32,
     pub(in crate::watch) pieces: Vec<Piece>,

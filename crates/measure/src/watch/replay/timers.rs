@@ -54,8 +54,10 @@ impl Replay {
         if is_waited_for {
             remember(&mut self.timer_of, timer, pid);
             let is_of_call = self.names.text(function) == SLEEPER || self.symbols.is_none();
-            if let Some(thread) = self.threads.get_mut(&pid).filter(|_| is_of_call) {
-                thread.sets_timer(time, soft);
+            match self.threads.get_mut(&pid) {
+                Some(thread) if is_of_call => thread.sets_timer(time, soft),
+                Some(thread) => thread.sets_interval_timer(timer, soft),
+                None => {}
             }
         } else {
             // The kernel uses the memory of a timer that is gone for another one.

@@ -1,9 +1,55 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Releases for which a thread did not wait, because they had passed: a loop that skips its sleep after an overrun.
+//! Releases for which a thread did not wait, because they had passed: a loop that skips its sleep after an overrun, and releases that
+//! it never served.
 
 use crate::watch::thread::{Expiry, Waited};
+
+/// How far two releases may be off a whole number of periods to be of one timer, as a share of the period.
+const OFF: u64 = 100;
+
+/// Finds the releases that pass while a thread is busy and that it never serves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::watch) struct Passed {
+    /// The last release that a timer had, of those that were served.
+    served: Option<u64>,
+}
+
+impl Passed {
+    /// Returns the number of releases that passed unserved since the last that was, up to the wait `end` of the cycle that `begin`
+    /// begins: of those between two that were served, the ones that were over when the thread came to wait. `spacing` is the time between
+    /// releases.
+    pub(in crate::watch) fn unserved(
+        &mut self,
+        spacing: Option<u64>,
+        begin: &Waited,
+        end: &Waited,
+    ) -> u64 {
+        let spacing = spacing.filter(|spacing| *spacing > 0);
+        spacing.map_or(0, |spacing| {
+            self.upto(spacing, begin) + self.upto(spacing, end)
+        })
+    }
+
+    fn upto(&mut self, spacing: u64, next: &Waited) -> u64 {
+        // Who sleeps for a time begins anew with each sleep.
+        let is_for_a_time = next.wait.is_sleep() && !next.wait.is_absolute();
+        let Some(release) = next.expiry.filter(|_| !is_for_a_time).map(|of| of.soft) else {
+            return 0;
+        };
+        let Some(served) = self.served.replace(release) else {
+            return 0;
+        };
+        let between = release.saturating_sub(served);
+        let periods = (between + spacing / 2) / spacing;
+        if between.abs_diff(periods * spacing) > spacing / OFF {
+            return 0;
+        }
+        let passed = next.entered.saturating_sub(served) / spacing;
+        passed.min(periods.saturating_sub(1))
+    }
+}
 
 /// Gives each call of the function that ends a cycle, after which the thread did not wait, the release that it had passed by: one
 /// period after the one before. Where the calls between two waits do not fit the releases between them, as where one cycle has
@@ -76,7 +122,6 @@ mod tests {
                 hard: release,
                 cpu: 0,
             }),
-            missed: 0,
         }
     }
 

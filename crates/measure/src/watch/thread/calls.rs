@@ -46,7 +46,52 @@ const MARKS: usize = 64;
 /// Expiries that are kept of a thread of which it is not known yet what ends a cycle.
 const EARLY_EXPIRIES: usize = 1 << 12;
 
+/// How far interval timers are set forward. One that a descriptor or a signal tells of fires once, and goes on only when that is
+/// read: from the time at which it fired by as many intervals as have passed (fs/timerfd.c, kernel/time/posix-timers.c).
+#[derive(Debug, Default)]
+pub(super) struct Forwarded {
+    /// The time that each timer is set to.
+    last: Vec<(u64, u64)>,
+    /// The longest time of which every step is a multiple.
+    interval: Option<u64>,
+}
+
+impl Forwarded {
+    /// `timer` is set to a time; `anew` where the program does so itself.
+    fn set(&mut self, timer: u64, soft: u64, anew: bool) {
+        let is_room = self.last.len() < EXPIRIES;
+        let Some((_, last)) = self.last.iter_mut().find(|(own, _)| *own == timer) else {
+            self.last.extend(is_room.then_some((timer, soft)));
+            return;
+        };
+        let step = soft.saturating_sub(std::mem::replace(last, soft));
+        if !anew && step > 0 {
+            self.interval = Some(common(self.interval.unwrap_or(0), step));
+        }
+    }
+}
+
+/// Returns the greatest common divisor.
+const fn common(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 impl Thread {
+    /// It sets an interval timer, or one that a descriptor tells of; or the kernel does so for it, as that is read.
+    pub(in crate::watch) fn sets_interval_timer(&mut self, timer: u64, soft: u64) {
+        let by = self.call.and_then(|call| calls::name(call.wait.call));
+        let anew = by.is_some_and(|by| by.contains("settime") || by.contains("timer"));
+        self.forwarded.set(timer, soft, anew);
+    }
+
+    /// Returns the interval of its interval timers, as far as it is known: they are set to multiples of it.
+    pub(in crate::watch) const fn interval(&self) -> Option<u64> {
+        self.forwarded.interval
+    }
+
     /// A timer that it waits for, or will, expires. It was set to `target` on its clock.
     pub(in crate::watch) fn expires(&mut self, time: u64, target: u64, expiry: Expiry) {
         if let Some(call) = &mut self.call {
@@ -150,7 +195,6 @@ impl Thread {
         if !is_wait {
             return;
         }
-        let missed = u32::try_from(self.expiries.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let expiry = self.expiries.pop_front();
         self.expiries.clear();
         let (wait, entered) = match self.probed.pop() {
@@ -169,7 +213,6 @@ impl Thread {
             woken: call.woken,
             left: time,
             expiry,
-            missed,
         });
     }
 
@@ -210,7 +253,6 @@ impl Thread {
             woken: None,
             left,
             expiry: None,
-            missed: 0,
         });
         let at_once: Vec<Waited> = at_once.collect();
         if at_once.is_empty() {
@@ -226,7 +268,6 @@ impl Thread {
             let is_for = |(time, _): &(u64, Expiry)| !one.wait.is_sleep() || *time >= one.entered;
             let mut its = early.drain(..came).filter(is_for);
             one.expiry = its.next().map(|(_, expiry)| expiry);
-            one.missed = u32::try_from(its.count()).unwrap_or(u32::MAX);
         }
         let sleeps_since = self.call.filter(|call| call.wait.is_sleep());
         let sleeps_since = sleeps_since.map_or(0, |call| call.at);
@@ -255,7 +296,6 @@ impl Thread {
             woken,
             left: now,
             expiry,
-            missed: 0,
         }))
     }
 
@@ -269,7 +309,6 @@ impl Thread {
             woken: None,
             left: now,
             expiry: None,
-            missed: 0,
         })
     }
 }

@@ -161,3 +161,19 @@ fn an_assessment_names_the_causes_of_its_worst_condition() {
     });
     assert!(named, "{why}: {threads:#?}");
 }
+
+#[test]
+fn a_loop_that_was_stopped_until_it_was_killed_is_late() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    let script =
+        r#""$0" none 2000 & p=$!; sleep 1; kill -STOP $p; sleep 1; kill -KILL $p; wait; exit 0"#;
+    let mut command = home.command(["watch", "--quiet", "--json", "--threads", "loop", "--"]);
+    command.args(["sh", "-c", script]).arg(super::late_loop());
+    let record = crate::common::finish(command).record();
+    let thread = &record["watched"]["threads"][0];
+    let open = thread["open_ns"].as_u64().unwrap();
+    assert!((900_000_000..2_000_000_000).contains(&open), "{thread:#}");
+}
