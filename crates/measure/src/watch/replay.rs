@@ -246,7 +246,7 @@ impl Replay {
             } => self.forked(pid, child, same_process),
             What::Exited { tid } => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
-                    thread.ended = Some(time);
+                    thread.ends(time);
                 }
                 self.own.remove(&tid);
                 self.seen.remove(&tid);

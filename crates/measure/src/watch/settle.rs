@@ -86,7 +86,7 @@ impl Watcher {
                 .replay
                 .threads
                 .get(tid)
-                .filter(|t| t.ended != Some(0))?;
+                .filter(|t| t.ended != Some(0) && !t.has_left)?;
             let is_real_time = results::is_real_time(thread, tally);
             let is_loop = is_real_time || tally.cycles >= LOOPS;
             Some((*tid, (basis.at?, tally.period()?), is_loop, is_real_time))

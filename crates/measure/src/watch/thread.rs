@@ -134,6 +134,8 @@ pub(super) struct Thread {
     pub(super) prio: i16,
     /// When it ended; 0 where it had before it could be seen.
     pub(super) ended: Option<u64>,
+    /// Whether it ended of its own accord: what it did after its last cycle was its end. Nothing else tells that from a cycle.
+    pub(super) has_left: bool,
     /// Whether it is one of the kernel, which makes no system calls: each sleep is a wait.
     pub(super) in_kernel: bool,
     spans: VecDeque<Span>,
@@ -177,6 +179,7 @@ impl Thread {
             name,
             prio,
             ended: None,
+            has_left: false,
             forwarded: Forwarded::default(),
             in_kernel: false,
             spans: VecDeque::new(),

@@ -405,6 +405,19 @@ fn a_cycle_that_lasts_until_its_program_ends_is_late() {
         killed(trace, at);
     });
     assert_eq!((stopped.cycles, stopped.late.count), (61, 1));
+    // What a thread does after its last cycle, before it leaves by itself, is no cycle.
+    let left = halted(|trace, at| {
+        for n in 1..6 {
+            trace.switch(at + n * HUNG / 6, READY, OTHER, NICE_0, "other");
+            trace.switch(at + n * HUNG / 6 + US, READY, LOOP, FIFO_80, "loop");
+        }
+        let call = number("exit_group");
+        let args = [0, 0, 0];
+        trace.at(at + HUNG, What::Enter { call, args });
+        trace.at(at + HUNG + US, What::Exited { tid: LOOP });
+        trace.switch(at + HUNG + 2 * US, SLEEPS, OTHER, NICE_0, "other");
+    });
+    assert_eq!((left.cycles, left.open_ns), (59, None));
     // Killed while it waits by right, it is in time, however long ago its last release was.
     let sleeps = halted(|trace, at| {
         trace.sleep(at, 900_000 * PERIOD, (OTHER, NICE_0, "other"));

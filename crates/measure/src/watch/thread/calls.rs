@@ -110,6 +110,13 @@ impl Thread {
         }
     }
 
+    /// It ends. Where system calls are not recorded, nobody can say that it was ended.
+    pub(in crate::watch) fn ends(&mut self, time: u64) {
+        let by = self.call.and_then(|call| calls::name(call.wait.call));
+        self.has_left = matches!(by, Some("exit" | "exit_group")) || self.calls.is_empty();
+        self.ended = Some(time);
+    }
+
     /// It calls the kernel.
     pub(in crate::watch) fn enters(&mut self, time: u64, wait: Wait) {
         if let Some(call) = &mut self.call
