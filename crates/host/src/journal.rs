@@ -484,6 +484,23 @@ impl Journal {
         self.reverting
     }
 
+    /// Notes that the threads are gone, with the namespace in which they had their numbers.
+    pub(crate) fn lose_threads(&mut self) {
+        let written = self.entries.iter().any(|(_, progress)| progress.begun);
+        let entries = self.entries.iter().enumerate();
+        let gone = entries.filter(|(_, (entry, progress))| {
+            entry.target.thread().is_some()
+                && (progress.begun || written && entry.new.is_none())
+                && !progress.undone.as_ref().is_some_and(Undone::is_fine)
+        });
+        for seq in gone.map(|(seq, _)| seq).collect::<Vec<_>>() {
+            let undone = Undone::Gone;
+            drop(self.note(Record::Undone { seq, undone }));
+            // Also where it cannot be noted.
+            self.progress(seq, |progress| progress.undone = Some(Undone::Gone));
+        }
+    }
+
     /// Adds what one should know of where this journal is from.
     pub(crate) fn remark(&mut self, remark: String) {
         self.remarks.push(remark);

@@ -14,6 +14,7 @@
 //! What is changed is known in two places, see `places`.
 
 mod claim;
+mod origin;
 mod places;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use crate::plan::{PlanOptions, plan_threads};
 use crate::private_dir::{PrivateDir, PrivateDirError};
 use crate::profile::Profile;
 pub use claim::Claim;
+pub use origin::{Elsewhere, Origin, is_by_number, origin};
 use places::whole;
 
 /// How long a setting may take to be read or written. Taking a CPU offline takes tenths of a second
@@ -71,6 +73,17 @@ pub enum SessionError {
     /// The machine-wide record cannot be read, and nothing else says what is changed.
     #[error("read the machine-wide record of what is tuned")]
     Record(#[source] Box<Self>),
+    /// Its threads and processes have their numbers in another namespace.
+    #[error(
+        "the changes of profile {} ({}, {}) were made in {place}",
+        session.profile, session.purpose, session.started
+    )]
+    Elsewhere {
+        /// The session.
+        session: Box<KeptSession>,
+        /// Where that is.
+        place: Elsewhere,
+    },
     /// The machine's files.
     #[error(transparent)]
     Machine(#[from] punctual_sys::PathError),
@@ -213,7 +226,10 @@ impl Tuner {
             locks => locks,
         };
         let journal = match self.known() {
-            Ok(Found::Nothing) => return Ok(None),
+            Ok(Found::Nothing) => {
+                self.close_ended()?;
+                return Ok(None);
+            }
             Ok(Found::Empty(dir)) => {
                 discard_empty(&dir)?;
                 return Ok(None);
@@ -242,7 +258,7 @@ impl Tuner {
             journal.close()?;
             return Ok(Some(report));
         }
-        let report = take_back(journal, &self.access(), &self.sys)?;
+        let report = self.take_back(journal)?;
         if report.complete {
             self.drop_damaged_record()?;
         }
@@ -411,15 +427,16 @@ impl Session {
     ///
     /// Fails where the journal cannot be written.
     pub fn revert(self) -> Result<TuningReport, SessionError> {
-        take_back(self.journal, &self.access, &self.tuner.sys)
+        take_back(self.journal, &self.access, &self.tuner)
     }
 }
 
 fn take_back(
     mut journal: Journal,
     access: &Patient<Live>,
-    sys: &SysRoot,
+    tuner: &Tuner,
 ) -> Result<TuningReport, SessionError> {
+    let sys = &tuner.sys;
     // Those that are online now: a CPU that someone else took offline is no difference of ours.
     let online = online(sys);
     // A line that was cut off is gone as soon as another one is appended.
@@ -440,12 +457,16 @@ fn take_back(
             .remarks
             .push("the journal is kept: `punctual tune revert` can be tried again".to_owned());
     } else {
+        let id = journal.session().id.clone();
         match journal.close() {
             Err(JournalError::State(err)) if err.is_read_only() => report.remarks.push(format!(
                 "its journal stays: {}; `punctual tune revert` ends it once it can be written",
                 whole(&err)
             )),
-            closed => closed?,
+            closed => {
+                closed?;
+                tuner.note_ended(&id);
+            }
         }
     }
     Ok(report)

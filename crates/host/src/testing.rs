@@ -45,6 +45,8 @@ pub(crate) fn header(started_ticks: u64) -> Header {
         state: None,
         settings: None,
         online: None,
+        pid_namespace: None,
+        boottime_offset: None,
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod asked;
 mod keeper;
+mod left;
 mod profile;
 pub(crate) mod undone;
 
@@ -17,23 +18,20 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use punctual_host::apply::{Applied, OnFailure};
-use punctual_host::journal::Journal;
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::{PlanError, PlanOptions, plan};
 use punctual_host::profile::Profile;
 use punctual_host::session::{Claim, Left, Purpose, Session, SessionError, Tuner};
-use punctual_model::{
-    CpuSet, Hold, HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport,
-};
+use punctual_model::{CpuSet, Hold, Nanos, Plan, TuningReport};
 use punctual_sys::{HeldDmaLatency, SysRoot};
 
 pub(crate) use self::asked::{insist, insist_on_all, is_asked, lacking, not_had, out_of_reach};
-pub(crate) use self::keeper::{Keep, Watch, end_process, is_alive, release};
+pub(crate) use self::keeper::{Keep, Watch, end_process, release, require_to_stay};
+pub(crate) use self::left::{host_facts, is_awaited, remark_on_left, said_of, status_of};
 pub(crate) use self::profile::{listed, owners, wanted as profile};
 use crate::cli::{CareArgs, WishArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::remark;
 use crate::recording::new_id;
 
 /// Where the journal is, unless another place is named.
@@ -256,10 +254,20 @@ impl From<SessionError> for CliError {
             }
             _ => (Exit::Failed, None),
         };
+        let elsewhere = match &err {
+            SessionError::Elsewhere { place, .. } => Some(place.where_to_revert()),
+            _ => None,
+        };
+        let exit = if elsewhere.is_some() {
+            Exit::Unsupported
+        } else {
+            exit
+        };
         Self::failed_to("tune")
             .because(err)
             .exiting(exit)
             .hints(hint)
+            .hints(elsewhere)
     }
 }
 
@@ -462,119 +470,4 @@ pub(crate) fn write(
             })
         }
     }
-}
-
-/// Says, before anything else is done, that an earlier session's changes are still there.
-pub(crate) fn remark_on_left(place: &Place) {
-    // Whoever may not read the journal gets no remark; a broken journal is an error where it matters.
-    let left = place.tuner().map(|tuner| tuner.left());
-    match left {
-        Ok(Ok(Left::Changes(journal))) => remark(&said_of(&journal)),
-        Ok(Ok(Left::OtherBoot(journal))) => remark(&format!(
-            "The journal of profile {} is from an earlier boot; the reboot undid its changes.",
-            journal.session().profile
-        )),
-        _ => {}
-    }
-}
-
-/// Reads the facts of the machine, and what tuning has changed of it.
-pub(crate) fn host_facts(sys: &SysRoot) -> HostFacts {
-    let left = Place::here().tuner().and_then(|tuner| Ok(tuner.left()?));
-    let (tuning, tuning_unknown) = match left {
-        Ok(Left::Changes(journal)) => (TuningInEffect::of(&status_of(sys, &journal)), None),
-        Ok(Left::Nothing | Left::OtherBoot(_)) => (None, None),
-        Err(_) if !punctual_sys::thread::is_root() => {
-            (None, Some("only root can see it".to_owned()))
-        }
-        Err(err) => (None, Some(err.in_one_line())),
-    };
-    HostFacts {
-        tuning,
-        tuning_unknown,
-        ..punctual_host::inspect(sys)
-    }
-}
-
-/// Reports what a journal says, without what nobody holds any more.
-pub(crate) fn status_of(sys: &SysRoot, journal: &Journal) -> TuningReport {
-    let mut report = punctual_host::session::report(journal, TuningAction::Status);
-    report.complete = journal.is_complete() && !journal.is_reverting() && !journal.is_damaged();
-    let holder = holder(sys, journal);
-    let nobody = !holder.is_there();
-    if let Some(session) = report.session.as_mut().filter(|_| nobody)
-        && let Some(until) = session.until.take()
-    {
-        report.complete = false;
-        report.remarks.push(format!(
-            "nobody reverts this at {until}: process {}, which would have, has ended; `punctual tune revert` \
-             does it",
-            holder.pid
-        ));
-    }
-    if !report.held.is_empty() && nobody {
-        report.complete = false;
-        for held in std::mem::take(&mut report.held) {
-            report.remarks.push(format!(
-                "{} is NOT held: process {}, which held it, has ended; to hold it again, `punctual tune revert` and apply \
-                 again",
-                held.knob, holder.pid
-            ));
-        }
-    }
-    report
-}
-
-/// The process that holds what a session holds.
-struct Holder {
-    pid: u32,
-    /// When it started, in clock ticks after boot.
-    started_ticks: Option<u64>,
-    /// When it had started at the latest.
-    before_ticks: u64,
-}
-
-impl Holder {
-    fn is_there(&self) -> bool {
-        match self.started_ticks {
-            Some(ticks) => is_alive(self.pid, Some(ticks)),
-            None => keeper::started(self.pid).is_some_and(|at| at <= self.before_ticks),
-        }
-    }
-}
-
-/// What is applied to stay is held by its keeper, anything else by the process that began it.
-fn holder(sys: &SysRoot, journal: &Journal) -> Holder {
-    let session = journal.session();
-    let keeper = journal.keeper().filter(|_| session.purpose == "apply");
-    Holder {
-        pid: keeper.map_or(session.pid, |keeper| keeper.pid),
-        started_ticks: keeper.map(|keeper| keeper.started_ticks),
-        // A captured machine's time is not that of our processes.
-        before_ticks: match sys.is_live() {
-            true => journal.header().started_ticks,
-            false => u64::MAX,
-        },
-    }
-}
-
-/// Says what a journal means for whoever comes now.
-pub(crate) fn said_of(journal: &Journal) -> String {
-    let session = journal.session();
-    let scoped = session.purpose != "apply";
-    let gone = scoped && !is_alive(session.pid, None);
-    let torn = !journal.is_complete() && !is_alive(session.pid, None);
-    let how = if journal.is_reverting() {
-        "is taken back in part: `punctual tune revert` takes back the rest"
-    } else if gone || torn {
-        "was interrupted before its changes were reverted: `punctual tune revert` undoes them"
-    } else if scoped {
-        "is at work"
-    } else {
-        "is applied; `punctual tune revert` undoes it"
-    };
-    format!(
-        "Tuned: profile {} ({}, since {}) {how}.",
-        session.profile, session.purpose, session.started
-    )
 }

@@ -25,6 +25,7 @@ pub mod limits;
 pub mod memory;
 pub mod msr;
 pub mod mutex;
+pub mod namespace;
 pub mod netns;
 pub mod pages;
 pub mod proc;

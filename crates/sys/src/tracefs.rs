@@ -28,7 +28,7 @@ pub use self::guard::Guard;
 pub use self::instance::{Instance, Losses, RawBuffer};
 pub use self::ring::{Missed, PageLayout, Record, Records};
 pub use self::uprobe::Uprobe;
-use crate::{At as _, PathError, SysRoot};
+use crate::{At as _, PathError, SysRoot, namespace};
 
 /// Where tracefs is mounted, if it is (Documentation/trace/ftrace.rst).
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -44,9 +44,6 @@ pub struct Tracefs {
     detached: Option<OwnedFd>,
 }
 
-/// The kernel's number of the first process namespace (`PROC_PID_INIT_INO`).
-const FIRST_NAMESPACE: &str = "pid:[4026531836]";
-
 impl Tracefs {
     /// Opens it as [`Tracefs::open`] does, for whoever looks for threads in it by their numbers. Records have those of the first process
     /// namespace.
@@ -55,8 +52,8 @@ impl Tracefs {
     ///
     /// Fails as [`Tracefs::open`] does, and with [`TracefsError::Numbers`] in another namespace.
     pub fn open_for_threads(sys: &SysRoot) -> Result<Self, TracefsError> {
-        let namespace = std::fs::read_link("/proc/self/ns/pid");
-        if namespace.is_ok_and(|own| own.as_os_str() != FIRST_NAMESPACE) {
+        let own = namespace::of(&SysRoot::live(), "self");
+        if own.is_ok_and(|own| own != namespace::INITIAL) {
             return Err(TracefsError::Numbers);
         }
         Self::open(sys)

@@ -27,7 +27,10 @@ pub(super) fn give_back(
         .entries()
         .iter()
         .filter(|(entry, progress)| {
-            entry.new.is_some() && progress.outcome.as_ref().is_some_and(|o| o.is_fine())
+            entry.new.is_some()
+                && progress.outcome.as_ref().is_some_and(|o| o.is_fine())
+                // Its number may be another's by now, also in another namespace.
+                && progress.undone != Some(Undone::Gone)
         })
         .filter_map(|(entry, _)| match &entry.target {
             Target::ThreadCpus(thread) => Some((thread.tid, entry)),

@@ -16,6 +16,9 @@ use super::{JournalError, Progress};
 /// Value of `format` in the first line.
 pub const JOURNAL_FORMAT: &str = "punctual.journal/1";
 
+/// A clock tick of `/proc`: `USER_HZ` is 100 on every architecture that we build for.
+const NANOS_A_TICK: i64 = 10_000_000;
+
 /// The first line.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Header {
@@ -38,6 +41,21 @@ pub struct Header {
     /// The CPUs that were online when it began; none in journals of older programs.
     #[serde(default)]
     pub online: Option<CpuSet>,
+    /// The namespace in which its processes and threads have their numbers; none in journals of older programs.
+    #[serde(default)]
+    pub pid_namespace: Option<u64>,
+    /// By how much the clock of its starts is ahead of the machine's, in nanoseconds; none in journals of older programs, and
+    /// on kernels with one clock.
+    #[serde(default)]
+    pub boottime_offset: Option<i64>,
+}
+
+impl Header {
+    /// Returns when it began, in clock ticks of the machine: whatever clock it had.
+    pub(crate) fn began(&self) -> i128 {
+        let offset = self.boottime_offset.unwrap_or_default();
+        i128::from(self.started_ticks) - i128::from(offset / NANOS_A_TICK)
+    }
 }
 
 /// A process that keeps watch over a session.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punctual_model::{KeptSession, Plan};
+use punctual_sys::namespace;
 
 use super::{Purpose, Session, SessionError, Tuner, is_untouched, ticks_now};
 use crate::journal::{Found, Header, JOURNAL_FORMAT, Journal, discard_empty};
@@ -91,6 +92,8 @@ impl Claim {
             state: Some(tuner.dir.clone()),
             settings: None,
             online: Some(plan.cpus_online.clone()),
+            pid_namespace: namespace::of(&tuner.sys, "self").ok(),
+            boottime_offset: namespace::boottime_offset(&tuner.sys),
         };
         let dir = PrivateDir::create(&tuner.dir)?;
         let places = [dir].into_iter().chain(tuner.made_record()?).collect();

@@ -15,6 +15,7 @@
 //! | is of this boot | gone, damaged, no file, or none | the record, with the journal in the directory that it names |
 //! | is of this boot | another session of this boot | the session that began later: undoing goes backwards |
 //! | gone, or of another boot | | the journal here; if it is damaged, nothing is known: an error |
+//! | says that the session ended | is of that session | nothing: it was taken back from a root that does not have this directory |
 //! | cannot be read | of this boot | the journal here, with a remark |
 //! | cannot be read | none | nothing is known: an error |
 
@@ -24,12 +25,18 @@ use std::time::Duration;
 
 use punctual_model::{TuningAction, TuningReport};
 
-use super::{SessionError, Tuner, is_untouched, take_back};
+use super::{SessionError, Tuner, is_untouched};
 use crate::journal::{Found, Journal, JournalError, set_aside};
 use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
 
 /// The directory of the machine-wide record and of the machine's lock.
 const RECORD: &str = "/run/punctual";
+
+/// The file in it that lists the sessions that ended, by their ids.
+const ENDED: &str = "ended";
+
+/// How many of them it keeps: the last ones.
+const MOST_ENDED: usize = 1_000;
 
 /// Where it would be made: a machine without it keeps no record.
 const ABOVE: &str = "/run";
@@ -81,6 +88,10 @@ impl Tuner {
             Some(dir) => Journal::find(dir),
             None => Ok(Found::Nothing),
         };
+        let own = match own {
+            Ok(Found::Session(own)) if self.has_ended(&own.session().id) => Ok(Found::Nothing),
+            own => own,
+        };
         let record = self.record().and_then(|record| match record {
             Some(dir) => Ok(Journal::find(dir)?),
             None => Ok(Found::Nothing),
@@ -115,6 +126,55 @@ impl Tuner {
         }
     }
 
+    /// Lists the sessions that ended, the last one last.
+    fn ended(&self) -> Vec<String> {
+        let Ok(Some(dir)) = self.record() else {
+            return Vec::new();
+        };
+        let text = dir.read(ENDED).ok().flatten().unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Whether the machine-wide record says that a session ended: then its journal here is left over, because whoever reverted
+    /// it has other files at this path.
+    fn has_ended(&self, id: &str) -> bool {
+        let is_last = || {
+            let dir = self.record().ok()??;
+            let last = Journal::find_last(dir).ok()??;
+            Some(self.is_current(&last) && last.session().id == id)
+        };
+        self.ended().iter().any(|ended| ended == id) || is_last().unwrap_or_default()
+    }
+
+    /// Notes that a session ended.
+    pub(super) fn note_ended(&self, id: &str) {
+        let Ok(Some(dir)) = self.record() else {
+            return;
+        };
+        let mut ended = self.ended();
+        ended.push(id.to_owned());
+        let first = ended.len().saturating_sub(MOST_ENDED);
+        let kept: String = ended
+            .iter()
+            .skip(first)
+            .map(|id| format!("{id}\n"))
+            .collect();
+        // It ended all the same, and its files say so.
+        drop(dir.write(ENDED, kept.as_bytes(), 0));
+    }
+
+    /// Ends the journal here of a session that ended elsewhere.
+    pub(super) fn close_ended(&self) -> Result<(), SessionError> {
+        let Some(dir) = PrivateDir::open(&self.dir)? else {
+            return Ok(());
+        };
+        match Journal::find(dir)? {
+            Found::Session(own) if self.has_ended(&own.session().id) => Ok(own.close()?),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a record is of a session whose journal is in this tuner's directory.
     fn is_ours(&self, record: &Journal) -> bool {
         let state = record.header().state.as_ref();
@@ -123,7 +183,7 @@ impl Tuner {
 
     /// Whether the journal of another session is of changes that were made after the record's.
     fn is_later(&self, own: &Journal, record: &Journal) -> bool {
-        let began = |journal: &Journal| journal.header().started_ticks;
+        let began = |journal: &Journal| journal.header().began();
         self.is_current(own)
             && !is_untouched(own)
             && (is_untouched(record) || began(own) > began(record))
@@ -133,7 +193,7 @@ impl Tuner {
     fn with_its_journal(&self, mut record: Journal) -> Journal {
         let gone = |place: &Path| {
             format!(
-                "the journal in {} is gone: this is from the machine-wide record",
+                "{} has no journal of this, as seen from here: this is from the machine-wide record",
                 place.display()
             )
         };
@@ -215,7 +275,7 @@ impl Tuner {
         let Ok(Found::Session(journal)) = self.known() else {
             return Ok(Some(unknown));
         };
-        let mut report = take_back(*journal, &self.access(), &self.sys)?;
+        let mut report = self.take_back(*journal)?;
         report.complete = false;
         report.remarks.push(format!(
             "{}: its changes are unknown, and only those of the session in the machine-wide record were taken back; \

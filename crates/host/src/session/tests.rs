@@ -17,6 +17,7 @@ use crate::testing::machine;
 struct Bench {
     dir: TempDir,
     tuner: Tuner,
+    sessions: std::cell::Cell<usize>,
 }
 
 impl Bench {
@@ -30,7 +31,12 @@ impl Bench {
             ("/run/keep", ""),
         ]);
         let tuner = Tuner::new(&sys, &dir.path().join("state")).unwrap();
-        Self { dir, tuner }
+        let sessions = std::cell::Cell::default();
+        Self {
+            dir,
+            tuner,
+            sessions,
+        }
     }
 
     fn plan(&self) -> Plan {
@@ -46,8 +52,10 @@ impl Bench {
     }
 
     fn begin_with(&self, plan: Plan) -> Result<Session, SessionError> {
+        // An id is never given again.
+        let earlier = self.sessions.replace(self.sessions.get() + 1);
         let purpose = Purpose {
-            id: "id-1".to_owned(),
+            id: format!("id-1{}", ".again".repeat(earlier)),
             name: "apply".to_owned(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             until: None,
@@ -283,7 +291,7 @@ fn a_deleted_journal_is_no_reason_to_say_that_nothing_is_changed() {
         let journal = changes(&bench.tuner);
         assert!(journal.is_complete());
         assert!(
-            journal.remarks()[0].contains("is gone"),
+            journal.remarks()[0].contains("has no journal of this"),
             "{:?}",
             journal.remarks()
         );

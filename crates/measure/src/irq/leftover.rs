@@ -8,10 +8,8 @@
 //! machine, and `+KEY=OLD:NEW` for each setting of the whole machine that was changed: the instance
 //! is there before the setting is written and goes after it was put back.
 
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
-
-use punctual_sys::proc::{numbers, stat_number};
+use punctual_sys::namespace::{self, INITIAL};
+use punctual_sys::proc::stat_number;
 use punctual_sys::process;
 use punctual_sys::tracefs::Tracefs;
 use punctual_sys::{PathError, SysRoot};
@@ -132,7 +130,7 @@ pub(crate) fn name(sys: &SysRoot) -> String {
     Maker {
         process,
         started: started(sys, process).unwrap_or(NOT_KNOWN),
-        namespace: namespace_of(sys, "self").unwrap_or(INITIAL),
+        namespace: namespace::of(sys, "self").unwrap_or(INITIAL),
     }
     .name()
 }
@@ -167,7 +165,7 @@ fn is_left(sys: &SysRoot, name: &str) -> bool {
     let Some(maker) = Maker::of(name) else {
         return false;
     };
-    let Ok(ours) = namespace_of(sys, "self") else {
+    let Ok(ours) = namespace::of(sys, "self") else {
         return false;
     };
     if maker.namespace == ours {
@@ -176,20 +174,8 @@ fn is_left(sys: &SysRoot, name: &str) -> bool {
             None => !process::exists(maker.process),
         };
     }
-    // Only in the first namespace the processes of all others are seen.
-    ours == INITIAL
-        && numbers(sys, "/proc").all(|process| {
-            match namespace_of(sys, &process.to_string()) {
-                Ok(namespace) => namespace != maker.namespace,
-                // It has ended, if nobody has waited for it yet.
-                Err(err) => err.kind() == io::ErrorKind::NotFound,
-            }
-        })
+    namespace::is_empty(sys, maker.namespace)
 }
-
-/// The namespace of processes that a machine boots with (`PROC_PID_INIT_INO` in the kernel's
-/// include/linux/proc_ns.h).
-const INITIAL: u64 = 0xEFFF_FFFC;
 
 /// In place of a start that could not be read.
 const NOT_KNOWN: u64 = 0;
@@ -226,12 +212,6 @@ impl Maker {
     }
 }
 
-/// Returns the number of the namespace of processes that `process` is in.
-fn namespace_of(sys: &SysRoot, process: &str) -> io::Result<u64> {
-    let file = sys.full(&format!("/proc/{process}/ns/pid"));
-    Ok(std::fs::metadata(file)?.ino())
-}
-
 /// Reads when a process was started, in clock ticks since boot: field 22 of its `stat` (proc(5)).
 /// It tells the process from a later one with the same number.
 fn started(sys: &SysRoot, process: u32) -> Option<u64> {
@@ -266,7 +246,7 @@ mod tests {
     #[test]
     fn a_process_of_another_namespace_is_not_looked_for_in_this_one() {
         let sys = SysRoot::live();
-        let ours = namespace_of(&sys, "self").unwrap();
+        let ours = namespace::of(&sys, "self").unwrap();
         let maker = |namespace| Maker {
             process: GONE,
             started: 7,
@@ -278,9 +258,9 @@ mod tests {
             assert_eq!(Maker::of(&maker.name()), Some(maker));
             assert_eq!(Maker::of(&(maker.name() + "+cpus=0:1")), Some(maker));
         }
-        // Nothing is in it: that is seen in the first namespace alone, and by root.
-        let sees_all = ours == INITIAL && namespace_of(&sys, "1").is_ok();
-        assert_eq!(is_left(&sys, &maker(5).name()), sees_all);
+        // Nothing is in it: that is seen in the first namespace alone.
+        let empty = namespace::is_empty(&sys, 5);
+        assert_eq!(is_left(&sys, &maker(5).name()), empty);
     }
 
     #[test]
@@ -303,7 +283,7 @@ mod tests {
         let maker = Maker {
             process: GONE,
             started: 8,
-            namespace: namespace_of(&SysRoot::live(), "self").unwrap(),
+            namespace: namespace::of(&SysRoot::live(), "self").unwrap(),
         };
         let name = maker.name() + "+period=1000:250+cpus=0-3,6:1-2";
         std::fs::create_dir_all(tracing.join("instances").join(name)).unwrap();

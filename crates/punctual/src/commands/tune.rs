@@ -12,13 +12,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use punctual_host::knob::{Scope, Survey};
-use punctual_host::session::{self, Left};
+use punctual_host::session::{self, Left, Origin, origin};
 use punctual_model::{
     KNOB_LIST_FORMAT, KeptSession, KnobList, Nanos, Plan, Policy, Skipped, TuningAction,
     TuningReport, UnlistedKnob,
 };
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
+use punctual_sys::namespace;
 
 use crate::cli::{TuneAction, TuneArgs};
 use crate::error::CliError;
@@ -29,6 +30,10 @@ use crate::tuning::{self, Begun, Care, Keep, Place, Watch, Wish};
 
 /// How long a revert waits for another tuner that is just ending.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What becomes of a keeper that another namespace has.
+const ENDS_WITH_CONTAINER: &str = "the process that holds this, or reverts it when time is up, ends with this container: \
+     then nothing is held, and `punctual tune revert` on the host does it";
 
 /// Does what the options of `tune` say.
 ///
@@ -116,8 +121,12 @@ fn apply(
     }
     let stop = StopRequest::on_signals()?;
     let hold = prepared.plan.held.first().map(|held| held.latency_ns);
+    let kept = duration.is_some() || hold.is_some();
+    if kept {
+        tuning::require_to_stay()?;
+    }
     let mut session = tuning::begin(place, prepared.plan.clone(), "apply", duration)?;
-    let watch = if duration.is_some() || hold.is_some() {
+    let watch = if kept {
         let keep = Keep::for_session(&session, place)
             .lasting(duration)
             .holding(hold);
@@ -144,6 +153,10 @@ fn apply(
             session.keep();
             if let Some(watch) = watch {
                 watch.stay();
+                let own = namespace::of(&place.sys, "self");
+                if own.is_ok_and(|own| own != namespace::INITIAL) {
+                    report.remarks.push(ENDS_WITH_CONTAINER.to_owned());
+                }
             }
             show(&report, json, Document::of_tuning)?;
             Ok(if report.complete {
@@ -220,7 +233,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
             } else if until(&report.session) != journal.session().until {
                 exit = Exit::Failed;
             }
-            report.remarks.push(tuning::said_of(&journal));
+            report.remarks.push(tuning::said_of(&place.sys, &journal));
             tuner.compare(&journal, &mut report);
             report
         }
@@ -240,7 +253,9 @@ fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {
     let tuner = place.tuner()?;
     // What cannot be read is the revert's to say, or to move out of the way.
     let keeper = match tuner.left() {
-        Ok(Left::Changes(journal)) => journal.keeper().cloned(),
+        Ok(Left::Changes(journal)) if origin(&place.sys, &journal) == Origin::Here => {
+            journal.keeper().cloned()
+        }
         _ => None,
     };
     let report = tuner.revert(None, PATIENCE)?;

@@ -15,7 +15,7 @@ use punctual_lab::plan::{Invocation, Plan, invocation};
 use super::how_to_resume;
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
-use crate::tuning::{self, Place, Wish, is_alive};
+use crate::tuning::{self, Place, Wish};
 
 /// How long the keeper of a run that was killed may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -79,7 +79,8 @@ fn tunes(what: &Invocation) -> bool {
 
 /// Waits until what an earlier run has changed for `purpose` is taken back. Fails where it stays.
 pub(crate) fn settle(purpose: &str, stop: &dyn Fn() -> bool) -> Result<(), String> {
-    let Ok(tuner) = Place::here().tuner() else {
+    let place = Place::here();
+    let Ok(tuner) = place.tuner() else {
         return Ok(());
     };
     let end = Instant::now() + PATIENCE;
@@ -93,11 +94,9 @@ pub(crate) fn settle(purpose: &str, stop: &dyn Fn() -> bool) -> Result<(), Strin
         if session.purpose != purpose {
             return Ok(());
         }
-        let kept = journal.keeper();
-        let awaited = kept.is_some_and(|k| is_alive(k.pid, Some(k.started_ticks)))
-            || is_alive(session.pid, None);
+        let awaited = tuning::is_awaited(&place.sys, &journal);
         if !awaited || Instant::now() >= end || stop() {
-            return Err(tuning::said_of(&journal));
+            return Err(tuning::said_of(&place.sys, &journal));
         }
         std::thread::sleep(LOOK_EVERY);
     }

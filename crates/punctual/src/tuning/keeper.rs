@@ -18,6 +18,7 @@ use punctual_sys::{SysRoot, process};
 
 use super::Place;
 use crate::error::CliError;
+use crate::exit::Exit;
 
 /// How long the keeper may take to be ready, and to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -76,6 +77,19 @@ impl Keep {
         add("--state", Some(self.place.state.clone().into()));
         add("--root", self.place.root.clone().map(Into::into));
         options
+    }
+}
+
+/// Fails where a keeper would end with this process, and nobody were left to hold and to revert: the first process of a
+/// namespace takes all others along (`pid_namespaces(7)`).
+pub(crate) fn require_to_stay() -> Result<(), CliError> {
+    match std::process::id() {
+        1 => Err(CliError::failed_to(
+            "hold a setting, or revert it later: this is process 1 of its container, which ends with it",
+        )
+        .exiting(Exit::Unsupported)
+        .hint("`punctual tune run ... -- COMMAND` tunes as long as a command runs; or tune on the host")),
+        _ => Ok(()),
     }
 }
 

@@ -20,6 +20,7 @@ mod keeper;
 mod kill;
 mod live;
 mod measure;
+mod namespace;
 mod record;
 mod study;
 mod tree;

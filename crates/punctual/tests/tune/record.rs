@@ -48,7 +48,7 @@ fn a_deleted_journal_hides_nothing() {
     let text = &status.fine().stdout;
     assert!(!text.contains("nothing is changed"), "{text}");
     assert!(
-        text.contains("is gone") && text.contains("vm.swappiness"),
+        text.contains("as seen from here") && text.contains("vm.swappiness"),
         "{text}"
     );
     tree.tune("apply --set vm.stat_interval=7")

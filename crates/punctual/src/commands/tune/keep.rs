@@ -11,7 +11,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use punctual_host::session::{Left, Tuner};
+use punctual_host::session::{Left, SessionError, Tuner};
 use punctual_model::{Clock, Nanos};
 use punctual_sys::{HeldDmaLatency, clock, process, sched};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -151,8 +151,12 @@ fn is_active(tuner: &Tuner, session: &str) -> bool {
 /// Reverts, and tries again as long as another tuner is at work.
 fn revert(tuner: &Tuner, session: &str) {
     // What could not be put back stays in the journal; nobody is here to be told.
-    while is_active(tuner, session) && tuner.revert(Some(session), PATIENCE).is_err() {
-        std::thread::sleep(LOOK);
+    while is_active(tuner, session) {
+        match tuner.revert(Some(session), PATIENCE) {
+            // A session of another namespace is never ours to revert.
+            Ok(_) | Err(SessionError::Elsewhere { .. }) => return,
+            Err(_) => std::thread::sleep(LOOK),
+        }
     }
 }
 
