@@ -52,8 +52,9 @@ const EARLY_EXPIRIES: usize = 1 << 12;
 pub(super) struct Forwarded {
     /// The time that each timer is set to.
     last: Vec<(u64, u64)>,
-    /// The longest time of which every step is a multiple.
-    interval: Option<u64>,
+    /// The timer that was set forward, and the longest time of which every step of it is a multiple. Nothing where there are several:
+    /// which of them a wait is for, their steps do not say.
+    steps: Option<(u64, Option<u64>)>,
 }
 
 impl Forwarded {
@@ -65,9 +66,21 @@ impl Forwarded {
             return;
         };
         let step = soft.saturating_sub(std::mem::replace(last, soft));
-        if !anew && step > 0 {
-            self.interval = Some(common(self.interval.unwrap_or(0), step));
+        if anew || step == 0 {
+            return;
         }
+        self.steps = Some(match self.steps {
+            None => (timer, Some(step)),
+            Some((own, interval)) => (
+                own,
+                interval.filter(|_| own == timer).map(|of| common(of, step)),
+            ),
+        });
+    }
+
+    /// The interval of the only timer that was set forward, or a multiple of it.
+    fn interval(&self) -> Option<u64> {
+        self.steps.and_then(|(_, interval)| interval)
     }
 }
 
@@ -88,8 +101,8 @@ impl Thread {
     }
 
     /// Returns the interval of its interval timers, as far as it is known: they are set to multiples of it.
-    pub(in crate::watch) const fn interval(&self) -> Option<u64> {
-        self.forwarded.interval
+    pub(in crate::watch) fn interval(&self) -> Option<u64> {
+        self.forwarded.interval()
     }
 
     /// A timer that it waits for, or will, expires. It was set to `target` on its clock.
@@ -317,5 +330,26 @@ impl Thread {
             left: now,
             expiry: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Forwarded;
+
+    #[test]
+    fn the_steps_of_one_timer_tell_its_interval_and_those_of_several_tell_none() {
+        let mut forwarded = Forwarded::default();
+        for (soft, anew) in [(1_000, true), (3_000, false), (4_000, false), (9_000, true)] {
+            forwarded.set(7, soft, anew);
+        }
+        assert_eq!(forwarded.interval(), Some(1_000));
+        // Of 3 ms and of 10 ms: neither comes each millisecond.
+        for soft in [10_000, 20_000] {
+            forwarded.set(8, soft, false);
+        }
+        assert_eq!(forwarded.interval(), None);
+        forwarded.set(7, 12_000, false);
+        assert_eq!(forwarded.interval(), None);
     }
 }
