@@ -42,6 +42,8 @@ const PERIOD: Nanos = Nanos::from_millis(4);
 const WORK: Nanos = Nanos::from_micros(100);
 /// Cycles from one strike to the next.
 const EVERY: u64 = 25;
+/// What a `SCHED_DEADLINE` loop may use of a CPU in each period.
+const RUNTIME: Nanos = Nanos::from_millis(1);
 /// How long a strike lasts: whenever it begins, a cycle is longer than its period.
 const STRIKE: Nanos = Nanos::from_millis(10);
 
@@ -91,13 +93,21 @@ fn play(culprit: &str, name: &str, cycles: u64) -> (u64, u64, u64) {
         "ordinary-hog" | "ordinary-strikes" | "cpu-quota" | "own-quota" => {
             Policy::Other { nice: 0 }
         }
+        "used-up-runtime" => Policy::Deadline {
+            runtime: RUNTIME,
+            period: PERIOD,
+        },
         _ => Policy::Fifo { priority: 80 },
     };
-    let pace = match culprit {
-        "skipped-sleep" => Pace::SkipsSleep,
-        _ => Pace::Sleeps,
+    let looping = match culprit {
+        "used-up-runtime" => {
+            let work = move || jobs(cycles, policy, cycle);
+            let named = thread::Builder::new().name(name.to_owned());
+            named.spawn(work).unwrap()
+        }
+        "skipped-sleep" => stage.thread(name, policy, move || run(cycles, Pace::SkipsSleep, cycle)),
+        _ => stage.thread(name, policy, move || run(cycles, Pace::Sleeps, cycle)),
     };
-    let looping = stage.thread(name, policy, move || run(cycles, pace, cycle));
     let late = looping.join().unwrap();
     stage.stop.store(true, Ordering::Relaxed);
     for helper in helpers {
@@ -134,6 +144,21 @@ fn run(cycles: u64, pace: Pace, mut work: Work) -> u64 {
         }
         late += u64::from(cycle + 1 < cycles && clock::monotonic().since(release) > PERIOD);
         release = release + PERIOD;
+    }
+    late
+}
+
+/// The same with the jobs of `SCHED_DEADLINE`, which end with `sched_yield`. The kernel binds no such thread to a CPU. When it was released
+/// it does not know: by its own clock a job lasts from the moment at which it has the CPU.
+fn jobs(cycles: u64, policy: Policy, mut work: Work) -> u64 {
+    sched::set_policy(policy).unwrap();
+    let mut late = 0;
+    for cycle in 0..cycles {
+        thread::yield_now();
+        let begun = clock::monotonic();
+        spin(WORK);
+        work(cycle);
+        late += u64::from(cycle + 1 < cycles && clock::monotonic().since(begun) > PERIOD);
     }
     late
 }
@@ -294,6 +319,16 @@ impl Stage {
                             file.write_all(&[7; 4096]).unwrap();
                             file.sync_all().unwrap();
                         });
+                    }
+                };
+                (Vec::new(), Box::new(work))
+            }
+            // So much that a job has to wait for two further periods' runtime.
+            "used-up-runtime" => {
+                let work = move |cycle| {
+                    if strikes_in(cycle) {
+                        counted();
+                        compute(RUNTIME.times(2));
                     }
                 };
                 (Vec::new(), Box::new(work))

@@ -268,6 +268,13 @@ impl Cut<'_> {
             {
                 Cause::Throttled
             }
+            // The scheduler chooses threads with deadlines first, but for the one that stops a CPU.
+            Who::Task { prio: 0.., .. } if own < 0 && chosen && !self.is_stopper(who) => {
+                Cause::OutOfRuntime
+            }
+            Who::Idle { .. } if own < 0 && (is_next || (chosen && to - from > NOT_IDLE)) => {
+                Cause::OutOfRuntime
+            }
             Who::Task { prio: 100.., .. } if own < 100 && chosen => Cause::Throttled,
             Who::Task { prio, .. } if own < 100 && prio > own => Cause::Unpreemptible(who),
             Who::Idle { .. } if is_next || (chosen && to - from > NOT_IDLE) => Cause::Throttled,

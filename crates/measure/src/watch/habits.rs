@@ -442,7 +442,7 @@ mod tests {
         let mut at = 0;
         let mut wait = |thread: &mut Thread, wait, by| {
             thread.enters(at + 10, wait);
-            thread.stops(at + 20, 0, 1, true, None);
+            thread.stops(at + 20, 0, (19, 1), true, None);
             thread.wakes(at + 50, 0, by);
             thread.runs(at + 60, 0);
             thread.leaves(at + 70);

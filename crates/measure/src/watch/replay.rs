@@ -472,7 +472,8 @@ impl Replay {
         let calls = self.calls;
         if let Some(thread) = self.threads.get_mut(&prev) {
             let stopper = self.stoppers.get(&thread.process).copied();
-            thread.stops(time, cpu, prev_state, calls && !thread.in_kernel, stopper);
+            let calls = calls && !thread.in_kernel;
+            thread.stops(time, cpu, (prev_prio, prev_state), calls, stopper);
         }
         self.runs(time, cpu, next);
     }

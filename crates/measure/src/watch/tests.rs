@@ -6,6 +6,7 @@
 mod backlog;
 mod culprits;
 mod idle;
+mod jobs;
 mod own;
 mod quotas;
 mod timerlat;

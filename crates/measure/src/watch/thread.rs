@@ -218,6 +218,12 @@ impl Thread {
         self.call.is_some()
     }
 
+    /// Whether it has given up the rest of its job and waits for the next one.
+    pub(super) fn has_ended_job(&self) -> bool {
+        let waits = |call: Call| call.wait.is_yield() && call.blocked && call.woken.is_none();
+        self.call.is_some_and(waits)
+    }
+
     pub(super) fn is_running_on(&self, cpu: CpuId) -> bool {
         self.now()
             .is_some_and(|s| s.cpu == cpu && s.state == State::Running)
@@ -255,18 +261,19 @@ impl Thread {
         }
     }
 
-    /// It loses the CPU. Without system calls to look at (`calls`), each sleep is a wait.
+    /// It loses the CPU, with a priority and a state. Without system calls to look at (`calls`), each sleep is a wait.
     /// Where a signal stops it, `stopper` sent that.
     pub(super) fn stops(
         &mut self,
         time: u64,
         cpu: CpuId,
-        task_state: u32,
+        (prio, task_state): (i16, u32),
         calls: bool,
         stopper: Option<Who>,
     ) {
+        let ends_job = prio < 0 && self.call.is_some_and(|call| call.wait.is_yield());
         // The states that say what a thread waits for; the bit above says that it was preempted (include/linux/sched.h).
-        if task_state & 0xff == 0 {
+        if task_state & 0xff == 0 && !ends_job {
             let state = State::Ready {
                 woken: false,
                 moved: false,

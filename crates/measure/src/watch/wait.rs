@@ -72,6 +72,11 @@ impl Wait {
         is_sleep(self.call)
     }
 
+    /// Whether it gives up the CPU. A `SCHED_DEADLINE` thread gives up the rest of its job, and has the CPU again for the next one (sched(7)).
+    pub(super) fn is_yield(self) -> bool {
+        calls::name(self.call) == Some("sched_yield")
+    }
+
     /// Whether it is a sleep until a time, and not for one.
     pub(super) fn is_absolute(self) -> bool {
         self.is_sleep() && self.second == 1

@@ -178,6 +178,11 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
             "the scheduler held it back (real-time throttling, the fair server, or a CPU quota)"
                 .to_owned(),
         ),
+        Cause::OutOfRuntime => (
+            "throttling",
+            None,
+            "its own SCHED_DEADLINE runtime, which it had used up".to_owned(),
+        ),
         Cause::Holder(of) => (
             "lock",
             named(of),

@@ -6,6 +6,7 @@
 mod bad_input;
 mod guest;
 mod habits;
+mod jobs;
 mod pictures;
 mod planted;
 mod quota;

@@ -17,9 +17,10 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Medium,
         title: "may move between CPUs",
         why: "After a move caches are cold, and the thread meets whatever else runs on the other CPU.",
-        fix: "bind each real-time thread to a CPU with pthread_setaffinity_np(3) or taskset(1)",
+        fix: "bind each real-time thread to a CPU with pthread_setaffinity_np(3) or taskset(1); the kernel binds a \
+              SCHED_DEADLINE thread only by a cpuset partition of that CPU",
         by: &[Fix::Program, Fix::Setup],
-        source: "sched_setaffinity(2), NOTES on performance",
+        source: "sched_setaffinity(2), NOTES on performance; Linux Documentation/scheduler/sched-deadline.rst, 5",
         check: pinned,
     },
     Entry {

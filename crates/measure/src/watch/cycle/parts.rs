@@ -79,6 +79,8 @@ pub(in crate::watch) enum Cause {
     Slack,
     /// The scheduler did not let the thread run, and ran others of a lower priority or none.
     Throttled,
+    /// The same to a `SCHED_DEADLINE` thread: it had used up its runtime.
+    OutOfRuntime,
     /// The thread that held the lock worked.
     Holder(Who),
     /// The thread that held the lock waited itself.

@@ -25,6 +25,9 @@ const WAITED_FOR: [&str; 6] = [
     "timerlat_irq",
 ];
 
+/// The function of the timer that gives a `SCHED_DEADLINE` thread its next job's runtime. The fair server of a CPU has one, too.
+const NEXT_JOB: &str = "dl_task_timer";
+
 /// The function of the timer that renews a group's quota of CPU time.
 const QUOTA_TIMER: &str = "sched_cfs_period_timer";
 
@@ -44,16 +47,17 @@ impl Replay {
             return;
         }
         let function = self.function(function);
-        let is_waited_for = self
-            .threads
-            .get(&pid)
-            .is_some_and(|thread| match self.symbols {
-                Some(_) => WAITED_FOR.contains(&self.names.text(function)),
-                None => thread.is_in_a_call(),
-            });
+        let is_waited_for = self.threads.get(&pid).is_some_and(|thread| {
+            match (&self.symbols, self.names.text(function)) {
+                (Some(_), NEXT_JOB) => thread.is_to_be_released(),
+                (Some(_), name) => WAITED_FOR.contains(&name),
+                (None, _) => thread.is_in_a_call(),
+            }
+        });
         if is_waited_for {
             remember(&mut self.timer_of, timer, pid);
-            let is_of_call = self.names.text(function) == SLEEPER || self.symbols.is_none();
+            let is_of_call =
+                matches!(self.names.text(function), SLEEPER | NEXT_JOB) || self.symbols.is_none();
             match self.threads.get_mut(&pid) {
                 Some(thread) if is_of_call => thread.sets_timer(time, soft),
                 Some(thread) => thread.sets_interval_timer(timer, soft),
@@ -75,6 +79,7 @@ impl Replay {
     ) {
         let name = self.function(function);
         self.push(time, cpu, Nest::Timer, Who::Timer { name });
+        let is_next_job = self.names.text(name) == NEXT_JOB || self.symbols.is_none();
         if self.names.text(name) == QUOTA_TIMER {
             self.renewals.add(time);
         }
@@ -100,6 +105,10 @@ impl Replay {
                 cpu,
             };
             thread.expires(time, soft, expiry);
+            if is_next_job && thread.has_ended_job() {
+                // No event says that it is made runnable.
+                thread.wakes(time, cpu, Some(Who::Timer { name }));
+            }
         }
     }
 }

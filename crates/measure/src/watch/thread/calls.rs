@@ -157,7 +157,7 @@ impl Thread {
         }
         *self.calls.entry(wait.call).or_default() += 1;
         self.faulted = false;
-        if wait.is_sleep() {
+        if wait.is_sleep() || (wait.is_yield() && self.prio < 0) {
             // What expired before it began to sleep was of another wait.
             self.expiries.clear();
         }
@@ -186,6 +186,13 @@ impl Thread {
             let marks = undone.filter(|one| one.wait == Wait::PROBE);
             self.probed = marks.map(|one| one.entered).collect();
         }
+    }
+
+    /// Whether a timer that the scheduler sets on its time is the one of its next job: it gives up this one. Of several that is the first,
+    /// the others are those of the CPU's fair server (kernel/sched/deadline.c).
+    pub(in crate::watch) fn is_to_be_released(&self) -> bool {
+        self.call
+            .is_some_and(|call| call.wait.is_yield() && call.target.is_none())
     }
 
     /// It calls the function that ends a cycle.
