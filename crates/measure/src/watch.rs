@@ -18,10 +18,12 @@ mod beside;
 mod culprits;
 mod cycle;
 pub(crate) mod event;
+mod foreign;
 mod habits;
 mod history;
 mod outside;
 mod own;
+mod polling;
 mod probe;
 mod replay;
 mod results;
@@ -52,6 +54,7 @@ use self::cycle::IdleExits;
 use self::habits::Habits;
 pub use self::habits::{Judge, rules as habit_rules};
 use self::outside::Outside;
+use self::polling::Before;
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
 use self::settle::Aside;
@@ -218,6 +221,9 @@ struct Watcher {
     stacks: Stacks,
     /// How the addresses of these are named.
     naming: Option<Naming>,
+    /// What was known of the threads that were there when watching began, and the CPU time that they have had since.
+    before: BTreeMap<Tid, Before>,
+    computed: BTreeMap<Tid, Nanos>,
 }
 
 /// Names what lies at addresses.
@@ -237,7 +243,9 @@ impl Watcher {
         (keep, origin): (Keep, u64),
         parent: Option<Tid>,
     ) -> Result<(Self, Source), MeasureError> {
-        let present = target::threads_of(sys, &watch.target)?;
+        let mut present = target::threads_of(sys, &watch.target)?;
+        // Where they are too many, those that are asked for go first.
+        present.sort_by_key(|thread| !watch.wants(thread.tid, &thread.name));
         let function = watch.cycle_at.as_deref();
         let function = function.and_then(|at| at.strip_prefix(FUNCTION));
         let place = function.map(|symbol| probe::find(sys, symbol, &watch.target));
@@ -263,8 +271,18 @@ impl Watcher {
         if let Some(parent) = parent {
             replay.watch_children_of(parent);
         }
+        let before: BTreeMap<Tid, Before> = present
+            .iter()
+            .map(|thread| (thread.tid, Before::read(sys, thread.tid)))
+            .collect();
+        for (tid, before) in &before {
+            if let (Some(thread), Some(prio)) = (replay.threads.get_mut(tid), before.prio()) {
+                thread.prio = prio;
+            }
+        }
         let followed: Vec<Tid> = present.iter().map(|t| t.tid).chain(parent).collect();
         let mut watcher = Self::new(watch, source::idle_exits(sys), replay, keep, origin);
+        watcher.before = before;
         watcher.outside = Some(Outside::begin(sys, source.cpus()));
         watcher.naming = Some(Naming {
             sys: sys.clone(),
@@ -307,6 +325,8 @@ impl Watcher {
             judged: None,
             stacks: Stacks::default(),
             naming: None,
+            before: BTreeMap::new(),
+            computed: BTreeMap::new(),
             watch,
         }
     }
@@ -377,6 +397,10 @@ impl Watcher {
             self.stacks.look_up(&naming.sys);
         }
         self.take_in(&events);
+        if let Some(Naming { sys, .. }) = &self.naming {
+            let sys = sys.clone();
+            self.look_at_programs(&sys);
+        }
         self.busy = self.busy + clock::thread_cpu().since(begun);
         Ok(())
     }
@@ -384,6 +408,10 @@ impl Watcher {
     /// Ends recording, and takes in what is left in the buffers. Returns what the kernel lost.
     fn conclude(&mut self, source: &mut Source) -> Result<Lost, MeasureError> {
         source.stop()?;
+        if let Some(Naming { sys, .. }) = &self.naming {
+            let sys = sys.clone();
+            self.note_computed(&sys);
+        }
         let begun = clock::thread_cpu();
         let rest = source.rest(&mut self.replay.names, &mut self.stacks)?;
         if let Some(naming) = &self.naming {
@@ -406,7 +434,18 @@ impl Watcher {
         self.settle_those_known();
     }
 
+    /// Forgets the waits of threads that are not kept, whose numbers others may have by now.
+    fn forget_gone(&mut self) {
+        for tid in std::mem::take(&mut self.replay.gone) {
+            self.pending.remove(&tid);
+            self.aside.remove(&tid);
+            self.tallies.remove(&tid);
+            self.order.retain(|own| *own != tid);
+        }
+    }
+
     fn settle_those_known(&mut self) {
+        self.forget_gone();
         self.next_settling = self.replay.now + SETTLE_EVERY;
         let tids: Vec<Tid> = self.replay.threads.keys().copied().collect();
         for tid in tids {
@@ -417,6 +456,7 @@ impl Watcher {
 
     /// Decides of every thread what a cycle is, also where little is known.
     fn settle_all(&mut self) {
+        self.forget_gone();
         let tids: Vec<Tid> = self.replay.threads.keys().copied().collect();
         for tid in tids {
             self.settle(tid, true);

@@ -15,6 +15,7 @@ use punctual_report::document::{Material, RunItem};
 use punctual_report::export::{Case, Outcome, cases};
 use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput, compare};
 use punctual_verdict::gate;
+use punctual_verdict::requirement::require;
 use serde_json::{Value, json};
 
 fn outcomes(cases: &[Case]) -> Vec<(&str, &str, Outcome)> {
@@ -46,7 +47,7 @@ fn of_a_history_a_run_that_was_left_out_and_a_newest_run_without_the_figure_are_
                 series("p50", &[Some(1.0), None, Some(1.0)]),
                 series("p99", &[Some(1.0), Some(1.0), None]),
             ],
-        }],
+        }, {"name": "of another policy", "runs": [], "series": []}],
         "missing": ["p99.999"],
         "refused": [{"id": "x", "reason": "invalid (steal)"}],
     }))
@@ -62,6 +63,11 @@ fn of_a_history_a_run_that_was_left_out_and_a_newest_run_without_the_figure_are_
             (
                 "p99",
                 "no value in the newest run (2 runs in all)",
+                Outcome::Error
+            ),
+            (
+                "figures",
+                "none of its runs has a figure that was asked for",
                 Outcome::Error
             ),
             ("p99.999", "no run has it", Outcome::Error),
@@ -355,4 +361,23 @@ fn runs_of_one_name_are_told_apart_by_their_ids() {
         "01a21fbf-0004",
     ];
     assert_eq!(suites, named.map(|name| format!("run {name}")));
+}
+
+#[test]
+fn a_requirement_about_all_jobs_does_not_stand_for_the_deadline_of_a_task() {
+    let mut set = of_tasks(0);
+    set.total.misses = common::misses(&[(20_000, 16)]);
+    let requirement = "p90 <= 20ms".parse().unwrap();
+    set.requirements = vec![require(&requirement, [(&set, None)].into_iter())];
+    let deadline = |record: &RunRecord| {
+        let found = asked(record.clone());
+        found
+            .iter()
+            .any(|case| case.name == "deadline 20 ms" && case.outcome == Outcome::Failed)
+    };
+    assert!(deadline(&set));
+    assert_eq!(gate::unmet(&set).count(), 1);
+    // Of the threads of a measurement it does.
+    set.tasks = None;
+    assert!(!deadline(&set));
 }

@@ -459,7 +459,8 @@ fn change(
 ) -> HistoryChange {
     let change = &history.changes[at];
     let place = |number: usize| places.get(number).copied().unwrap_or(0);
-    let newest = history.newest.is_some_and(|newest| newest.change.is_some());
+    let newest = history.newest.filter(|newest| newest.change.is_some());
+    let is_recent = newest.is_some_and(|newest| change.first + newest.recent >= places.len());
     let is_last = at + 1 == history.changes.len();
     let side = |segment: usize| -> Vec<&RunRecord> {
         let own = history
@@ -482,7 +483,7 @@ fn change(
             true => HistoryDirection::Unclear,
             false => direction(better, change.difference.estimate > 0.0),
         },
-        new: newest && is_last && change.first + RECENT >= places.len(),
+        new: is_last && is_recent,
         differs: facts::of_records(&[("before", side(at)), ("after", side(at + 1))]),
     }
 }

@@ -110,18 +110,15 @@ const fn nanos(ns: f64) -> Nanos {
 fn seen(run: &RunRecord, required: Option<&Required>, limit: Nanos) -> Option<(SeenOf, bool)> {
     let total = &run.total;
     if let Some(counted) = total.misses.iter().find(|m| m.deadline_ns == limit) {
-        let samples = total.count + total.overruns.unwrap_or(0);
+        let samples = total.count.saturating_add(total.overruns.unwrap_or(0));
         return Some((bursts::seen(run, Some(limit), counted.all(), samples), true));
     }
     let Required { histogram, worth } = required?;
     let later = above(run, histogram, limit)?;
-    // Releases that a program never served are later than any time.
-    let unserved = match run.instrument.as_str() {
-        "watch" => total.overruns.unwrap_or(0),
-        _ => 0,
-    };
-    let samples = histogram.count() + unserved;
-    let mut of = bursts::seen(run, None, later + unserved, samples);
+    // Releases that passed without a sample may all be later than this: else a long stall would look as harmless as a short one.
+    let unserved = total.overruns.unwrap_or(0);
+    let samples = histogram.count().saturating_add(unserved);
+    let mut of = bursts::seen(run, None, later.saturating_add(unserved), samples);
     // How the samples above this time depend on each other was not followed while they were measured; how those of the
     // tail do was. Samples that are stored tell both.
     let worth = worth.iter().filter(|(of, _)| *of == limit);

@@ -7,7 +7,8 @@
 mod common;
 
 use punctual_model::{
-    Comparison, ComparisonScale, ComparisonVerdict, ComparisonVerdict as Verdict,
+    Comparison, ComparisonScale, ComparisonVerdict, ComparisonVerdict as Verdict, Origin,
+    WithheldReason,
 };
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::{
@@ -215,4 +216,62 @@ fn earlier_runs_of_another_machine_or_too_few_say_nothing() {
     assert_eq!(comparison.results[0].verdict, Verdict::TooFewRuns);
     assert_eq!(comparison.results[0].p, None);
     assert!(comparison.remarks.iter().any(|r| r.id == "earlier-unknown"));
+}
+
+/// 40 runs that vary by 1 %, in one stretch.
+fn steady() -> GroupInput {
+    let mut state = 9;
+    let of = |number: u32| run(number, 6.999 * (0.01 * noise(&mut state)).exp());
+    group("runs", (0..40).map(of).collect())
+}
+
+fn pair_against(earlier: GroupInput, mut sides: [RunInput; 2], step: Option<u64>) -> Comparison {
+    for side in &mut sides {
+        side.record.origin = earlier.runs[0].record.origin.clone();
+        assert_eq!(step.is_some(), side.record.origin.is_some());
+    }
+    by_earlier(sides.map(|run| vec![run]), Some(earlier), 0.1).unwrap()
+}
+
+#[test]
+fn steps_that_hide_what_matters_hide_it_beside_earlier_runs_too() {
+    let pair = || [run(41, 6.999), run(42, 7.0)];
+    let plain = pair_against(steady(), pair(), None);
+    assert_eq!(plain.results[0].verdict, Verdict::NotDistinguishable);
+    let mut rounded = steady();
+    for run in &mut rounded.runs {
+        run.record.origin = Some(Origin {
+            resolution_ns: Some(1_000),
+            ..Origin::default()
+        });
+    }
+    let coarse = pair_against(rounded, pair(), Some(1_000));
+    assert_eq!(coarse.results[0].verdict, Verdict::TooFewRuns);
+    let withheld = coarse.results[0].withheld.clone().unwrap();
+    assert_eq!(withheld.reason, WithheldReason::Resolution);
+    // What is read as 6.999 may be just above 5.999.
+    assert!(
+        withheld.detail.contains("up to 17 %"),
+        "{}",
+        withheld.detail
+    );
+}
+
+#[test]
+fn earlier_runs_of_another_length_tell_no_spread() {
+    let mut long = steady();
+    for run in &mut long.runs {
+        run.record.total.count *= 500;
+    }
+    let found = pair_against(long, [run(41, 6.999), run(42, 8.2)], None);
+    assert_eq!(found.results[0].verdict, Verdict::TooFewRuns);
+    let withheld = found.results[0].withheld.clone().unwrap();
+    assert_eq!(withheld.reason, WithheldReason::Lengths);
+    assert!(
+        withheld.detail.contains("earlier runs have"),
+        "{}",
+        withheld.detail
+    );
+    let found = pair_against(steady(), [run(41, 6.999), run(42, 8.2)], None);
+    assert_eq!(found.results[0].verdict, Verdict::Worse);
 }

@@ -5,8 +5,11 @@
 
 mod common;
 
-use punctual_model::{Misses, Nanos};
+use punctual_model::{Misses, Nanos, RequirementRuling, RunRecord};
+use punctual_stats::LatencyHistogram;
+use punctual_stats::requirement::Requirement;
 use punctual_verdict::gate::unmet;
+use punctual_verdict::requirement::{Required, require};
 
 #[test]
 fn a_missed_deadline_is_named_with_its_counts() {
@@ -25,4 +28,35 @@ fn a_missed_deadline_is_named_with_its_counts() {
         said,
         [format!("deadline 1 µs: 7 of {samples} wake-ups later")]
     );
+}
+
+/// What a requirement says of a run of which the histogram has all samples.
+fn ruled(run: &RunRecord, requirement: &str) -> (RequirementRuling, u64, u64) {
+    let requirement: Requirement = requirement.parse().unwrap();
+    let mut histogram = LatencyHistogram::default();
+    histogram.record_n(5_000, run.total.count);
+    let required = Required::from(histogram);
+    let result = require(&requirement, [(run, Some(&required))].into_iter());
+    (result.ruling, result.samples, result.above)
+}
+
+#[test]
+fn releases_without_a_sample_are_late_for_a_requirement_by_the_histogram() {
+    let mut run = common::run();
+    run.total.misses.clear();
+    run.total.overruns = Some(0);
+    let samples = run.total.count;
+    let (ruling, of, above) = ruled(&run, "p90 <= 1ms");
+    assert_eq!((ruling, of, above), (RequirementRuling::Pass, samples, 0));
+    // A stall of most of the run.
+    run.total.overruns = Some(9 * samples);
+    for instrument in ["wakeup", "release", "deadline", "watch"] {
+        instrument.clone_into(&mut run.instrument);
+        let (ruling, of, above) = ruled(&run, "p90 <= 1ms");
+        assert_eq!(ruling, RequirementRuling::Fail, "{instrument}");
+        assert_eq!((of, above), (10 * samples, 9 * samples));
+    }
+    // More than can be counted are not few.
+    run.total.overruns = Some(u64::MAX);
+    assert_eq!(ruled(&run, "p90 <= 1ms").0, RequirementRuling::Fail);
 }

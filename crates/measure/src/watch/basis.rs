@@ -213,6 +213,7 @@ mod tests {
                 soft: release,
                 hard: release,
                 cpu: 0,
+                of_call: true,
             }),
         }
     }

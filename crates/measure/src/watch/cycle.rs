@@ -237,7 +237,7 @@ impl Cut<'_> {
             }
             for (from, to, cause) in self.who_else(span, &stretch) {
                 let cause = match cause {
-                    Cause::Outside if goes_back_to_idle => Cause::Throttled,
+                    Cause::Outside if goes_back_to_idle => self.held_back(span),
                     // Who moves it has the CPU that it leaves; on the other one it waits for whoever is to give way.
                     Cause::Taken(who) if self.is_moved_next && self.is_stopper(who) => Cause::Moved,
                     Cause::IdleExit | Cause::Unpreemptible(_) if is_moved(span) => Cause::Moved,
@@ -245,6 +245,15 @@ impl Cut<'_> {
                 };
                 self.add(from, to, span.cpu, phase, cause);
             }
+        }
+    }
+
+    /// Returns why the scheduler does not choose a thread that is there to be chosen.
+    const fn held_back(&self, span: &Span) -> Cause {
+        match (self.thread.prio, span.state) {
+            (0.., _) => Cause::Throttled,
+            (_, State::Ready { woken: true, .. }) => Cause::NextPeriod,
+            _ => Cause::OutOfRuntime,
         }
     }
 
@@ -270,14 +279,11 @@ impl Cut<'_> {
             }
             // The scheduler chooses threads with deadlines first, but for the one that stops a CPU.
             Who::Task { prio: 0.., .. } if own < 0 && chosen && !self.is_stopper(who) => {
-                Cause::OutOfRuntime
-            }
-            Who::Idle { .. } if own < 0 && (is_next || (chosen && to - from > NOT_IDLE)) => {
-                Cause::OutOfRuntime
+                self.held_back(span)
             }
             Who::Task { prio: 100.., .. } if own < 100 && chosen => Cause::Throttled,
             Who::Task { prio, .. } if own < 100 && prio > own => Cause::Unpreemptible(who),
-            Who::Idle { .. } if is_next || (chosen && to - from > NOT_IDLE) => Cause::Throttled,
+            Who::Idle { .. } if is_next || (chosen && to - from > NOT_IDLE) => self.held_back(span),
             Who::Idle { state } => return self.out_of_idle(span.cpu, from, to, state),
             who => Cause::Taken(who),
         };

@@ -6,6 +6,7 @@
 mod cpu;
 mod renewals;
 mod timers;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,6 +73,10 @@ pub(super) struct Replay {
     limit: usize,
     /// Threads that are not watched because there are too many.
     pub(super) unwatched: u64,
+    /// Threads that were watched, ended without a cycle, and are not kept.
+    pub(super) forgotten: u64,
+    /// Those of them of which the waits are still to be forgotten.
+    pub(super) gone: Vec<Tid>,
     /// Who sent each process a signal that stops it, the last time.
     stoppers: FxHashMap<Tid, Who>,
     /// What the timerlat tracer said.
@@ -113,16 +118,13 @@ impl Replay {
             parent: None,
             limit,
             unwatched: 0,
+            forgotten: 0,
+            gone: Vec::new(),
             stoppers: FxHashMap::default(),
             notes: Notes::default(),
             renewals: Renewals::default(),
             fault_ns: ONE_FAULT,
         }
-    }
-
-    /// Watches what the thread `parent` starts.
-    pub(super) fn watch_children_of(&mut self, parent: Tid) {
-        self.parent = Some(parent);
     }
 
     /// These are the threads of our own process, and those that they start are too; but for those that are watched.
@@ -136,34 +138,6 @@ impl Replay {
     /// Whether it is known which threads are our own.
     pub(super) fn knows_own(&self) -> bool {
         !self.own.is_empty()
-    }
-
-    /// Watches a thread of `process`.
-    pub(super) fn watch(&mut self, tid: Tid, process: Tid, name: &[u8]) {
-        let name = self.names.keep(name);
-        self.adopt(tid, process, name);
-    }
-
-    /// Watches a thread of the kernel, which makes no system calls.
-    pub(super) fn watch_in_kernel(&mut self, tid: Tid, name: &[u8]) {
-        self.watch(tid, tid, name);
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.in_kernel = true;
-        }
-    }
-
-    fn adopt(&mut self, tid: Tid, process: Tid, name: Name) {
-        if self.threads.contains_key(&tid) {
-            return;
-        }
-        if self.threads.len() >= self.limit {
-            self.unwatched += 1;
-            return;
-        }
-        let (name, prio) = self.seen.get(&tid).copied().unwrap_or((name, 120));
-        let mut thread = Thread::new(tid, process, name, prio);
-        thread.fault_ns = self.fault_ns;
-        self.threads.insert(tid, thread);
     }
 
     /// Returns who had `cpu` from `from` to `to`.
@@ -274,6 +248,10 @@ impl Replay {
             What::Renamed { tid, name } => {
                 let prio = self.seen.get(&tid).map_or(120, |(_, prio)| *prio);
                 self.remember(tid, name, prio);
+                // Who runs another program has its name.
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.may_run_another_program();
+                }
             }
             What::IrqEntry { irq, name } => self.push(time, cpu, Nest::Irq, Who::Irq { irq, name }),
             What::VectorEntry { name } => self.push(time, cpu, Nest::Vector, Who::Vector { name }),
@@ -302,12 +280,12 @@ impl Replay {
             } => self.timer_expires(time, cpu, timer, function, now),
             What::Idle { state } => self.idle(time, cpu, state),
             What::Enter { call, args } => {
-                if let Some(thread) = self.threads.get_mut(&pid) {
+                if let Some(thread) = self.telling(pid) {
                     thread.enters(time, Wait::of(call, args));
                 }
             }
             What::Exit { anew } => {
-                if let Some(thread) = self.threads.get_mut(&pid) {
+                if let Some(thread) = self.telling(pid) {
                     match anew {
                         true => thread.is_interrupted(time),
                         false => thread.leaves(time),
@@ -472,30 +450,10 @@ impl Replay {
         let calls = self.calls;
         if let Some(thread) = self.threads.get_mut(&prev) {
             let stopper = self.stoppers.get(&thread.process).copied();
-            let calls = calls && !thread.in_kernel;
+            let calls = calls && thread.tells_calls();
             thread.stops(time, cpu, (prev_prio, prev_state), calls, stopper);
         }
         self.runs(time, cpu, next);
-    }
-
-    fn forked(&mut self, parent: Tid, child: Tid, same_process: bool) {
-        let (name, prio) = self
-            .seen
-            .get(&parent)
-            .copied()
-            .unwrap_or((Names::UNKNOWN, 120));
-        remember(&mut self.seen, child, (name, prio));
-        if same_process && self.own.contains(&parent) {
-            self.own.insert(child);
-        }
-        let process = self.threads.get(&parent).map(|thread| thread.process);
-        if self.parent == Some(parent) || process.is_some() {
-            let process = process.filter(|_| same_process).unwrap_or(child);
-            self.adopt(child, process, name);
-            if let Some(thread) = self.threads.get_mut(&child) {
-                thread.is_created();
-            }
-        }
     }
 
     fn push(&mut self, time: u64, cpu: CpuId, nest: Nest, who: Who) {

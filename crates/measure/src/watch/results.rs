@@ -17,7 +17,7 @@ use super::cycle::{Cause, Phase};
 use super::source::Source;
 use super::stacks::{self, Site, Taken};
 use super::tally::{self, Tally};
-use super::thread::{self, State};
+use super::thread;
 use super::wait::Wait;
 use super::who::Tid;
 use super::{Watcher, culprits, words};
@@ -27,9 +27,6 @@ use crate::trace::Lost;
 
 /// Names of threads that are listed where none is the one that was asked for.
 const NAMES: usize = 10;
-
-/// CPU time within [`thread::KEPT_NS`] from which on a thread without cycles did not merely begin, or rest.
-const POLLS_NS: u64 = 100_000_000;
 
 /// Cycles without which a thread has no figures.
 const FEW: u64 = 2;
@@ -90,6 +87,7 @@ impl Watcher {
         {
             unknown.push(FUNCTIONS.to_owned());
         }
+        unknown.extend(self.of_32_bits());
         let judged: Vec<(u32, Tid)> = self
             .shown()
             .filter(|(_, thread, tally)| is_judged(thread, tally))
@@ -104,7 +102,8 @@ impl Watcher {
             habits: habits.map_or_else(Vec::new, |habits| {
                 habits.found(judged.into_iter(), &mut |sites| self.say_sites(sites))
             }),
-            idle_threads: (self.replay.threads.len() - threads.len()) as u64,
+            idle_threads: (self.replay.threads.len() - threads.len()) as u64
+                + self.replay.forgotten,
             unwatched_threads: self.replay.unwatched,
             records: source.records(),
             inferred_switches: self.replay.inferred,
@@ -235,7 +234,6 @@ impl Watcher {
             let detail = format!("this kernel does not tell {unknown}");
             Finding::observed("no-event", detail)
         }));
-        findings.extend(self.polling());
         let mut apart = Apart::default();
         self.shown()
             .for_each(|(.., tally)| apart.merge(&tally.apart));
@@ -258,45 +256,6 @@ impl Watcher {
             findings.push(Finding::observed("outside-evidence", detail));
         }
         findings
-    }
-
-    /// Names the real-time threads that have no cycle because they did not wait: whatever the verdict says of others, it says nothing of them.
-    pub(super) fn polling(&self) -> Option<Finding> {
-        let shown: BTreeSet<Tid> = self.shown().map(|(_, thread, _)| thread.tid).into_set();
-        let polls = |thread: &&thread::Thread| {
-            let to = thread.ended.unwrap_or(self.replay.now);
-            let spans = thread.spans(to.saturating_sub(thread::KEPT_NS), to);
-            let runs = spans.filter(|(span, ..)| matches!(span.state, State::Running));
-            let ns: u64 = runs.map(|(_, from, to)| to - from).sum();
-            ns >= POLLS_NS
-        };
-        let names = &self.replay.names;
-        let without = self.replay.threads.values().filter(|thread| {
-            thread.prio < 100
-                && !shown.contains(&thread.tid)
-                && self.watch.wants(thread.tid, names.text(thread.name))
-        });
-        let polling: Vec<String> = without
-            .filter(polls)
-            .map(|thread| {
-                format!(
-                    "{} ({})",
-                    names.text(thread.name),
-                    words::policy(thread.prio)
-                )
-            })
-            .collect();
-        let more = match polling.len().saturating_sub(NAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!polling.is_empty()).then(|| {
-            let names = polling.get(..NAMES).unwrap_or(&polling).join(", ");
-            let detail = format!(
-                "not judged, because they computed and waited less than three times, so that they have no cycles: {names}{more}"
-            );
-            Finding::observed("no-cycle", detail)
-        })
     }
 
     /// Time that a record took to be read and analysed.
@@ -391,7 +350,9 @@ impl Watcher {
         ];
         let own = self.own_share(watched);
         let where_it_ran = self.ran_where_judged(source.cpus());
+        let unjudged = self.computes_on().into_iter().chain(self.all_watched());
         let more = period.into_iter().chain(own).chain(where_it_ran);
+        let more = more.chain(unjudged);
         always.into_iter().chain(more).collect()
     }
 

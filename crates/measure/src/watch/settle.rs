@@ -26,7 +26,7 @@ pub(super) struct Aside {
 }
 
 /// Periods after which a cycle that has not ended when the run does is not only on its way.
-const OPEN: u64 = 10;
+pub(super) const OPEN: u64 = 10;
 
 /// Waits without which a thread that is silent then is not known to have had a period.
 const BURST: usize = basis::WAITS / 2;

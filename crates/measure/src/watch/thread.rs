@@ -4,6 +4,7 @@
 //! A watched thread: its states, its waits, and what woke it.
 
 mod calls;
+mod sites;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,6 +30,9 @@ pub(super) struct Expiry {
     pub(super) hard: u64,
     /// The CPU on which it expired.
     pub(super) cpu: CpuId,
+    /// Whether the timer is that of the system call in which it was set, and none that a descriptor or a signal tells of: these may be
+    /// waited for at any time after.
+    pub(super) of_call: bool,
 }
 
 /// What a thread is doing.
@@ -123,6 +127,18 @@ struct Call {
     since: Option<u64>,
 }
 
+/// What program a thread runs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Program {
+    /// It was not looked at yet.
+    #[default]
+    Unknown,
+    /// One whose system calls have the numbers of this kernel.
+    Ours,
+    /// One for 32 bits on a kernel for 64, whose numbers are others.
+    Of32Bits,
+}
+
 /// One watched thread.
 #[derive(Debug)]
 pub(super) struct Thread {
@@ -138,6 +154,8 @@ pub(super) struct Thread {
     pub(super) has_left: bool,
     /// Whether it is one of the kernel, which makes no system calls: each sleep is a wait.
     pub(super) in_kernel: bool,
+    /// What it runs.
+    pub(super) program: Program,
     spans: VecDeque<Span>,
     call: Option<Call>,
     faulted: bool,
@@ -152,6 +170,8 @@ pub(super) struct Thread {
     /// When it was there first, where it was seen to be created.
     pub(super) begun: Option<u64>,
     is_created: bool,
+    /// Waits that are over, in all.
+    waits: u64,
     /// When it called the function that ends a cycle, until it has waited since.
     probed: Vec<u64>,
     /// System calls that are over: begin, end, which.
@@ -182,6 +202,7 @@ impl Thread {
             has_left: false,
             forwarded: Forwarded::default(),
             in_kernel: false,
+            program: Program::Unknown,
             spans: VecDeque::new(),
             call: None,
             faulted: false,
@@ -192,6 +213,7 @@ impl Thread {
             cycle_at: None,
             begun: None,
             is_created: false,
+            waits: 0,
             probed: Vec::new(),
             own_calls: VecDeque::new(),
             fault_times: VecDeque::new(),
@@ -202,6 +224,18 @@ impl Thread {
             fault_ns: ONE_FAULT,
             migrations: 0,
         }
+    }
+
+    /// It has another name, as who runs another program has.
+    pub(super) fn may_run_another_program(&mut self) {
+        if self.program == Program::Ours {
+            self.program = Program::Unknown;
+        }
+    }
+
+    /// Whether it is known which system calls it makes, where the kernel tells of them at all.
+    pub(super) const fn tells_calls(&self) -> bool {
+        !self.in_kernel && !matches!(self.program, Program::Of32Bits)
     }
 
     /// It is created now: it begins with the first event of it.
@@ -216,6 +250,11 @@ impl Thread {
 
     pub(super) const fn is_in_a_call(&self) -> bool {
         self.call.is_some()
+    }
+
+    /// Whether it waited so seldom that it has no cycle with a figure.
+    pub(super) const fn has_no_cycle(&self) -> bool {
+        self.waits < 3
     }
 
     /// Whether it has given up the rest of its job and waits for the next one.
@@ -271,7 +310,9 @@ impl Thread {
         calls: bool,
         stopper: Option<Who>,
     ) {
-        let ends_job = prio < 0 && self.call.is_some_and(|call| call.wait.is_yield());
+        // Without a timer the next job's time has come already, and it is there to be chosen.
+        let ends_job = |call: Call| call.wait.is_yield() && call.target.is_some();
+        let ends_job = prio < 0 && self.call.is_some_and(ends_job);
         // The states that say what a thread waits for; the bit above says that it was preempted (include/linux/sched.h).
         if task_state & 0xff == 0 && !ends_job {
             let state = State::Ready {
@@ -383,37 +424,6 @@ impl Thread {
         self.faults += 1;
         self.faulted = true;
         keep(&mut self.fault_times, time, |at| *at);
-    }
-
-    /// It was at this place as it waited, called or faulted.
-    pub(super) fn is_at(&mut self, time: u64, at: At, site: Site) {
-        match self.sites.back_mut() {
-            Some((last, of, known)) if (*last, *of) == (time, at) => *known = known.and(site),
-            _ => keep(&mut self.sites, (time, at, site), |(time, ..)| *time),
-        }
-    }
-
-    /// Returns where it was as it came to `at` at a moment. Each instance gives the same event a time of its own.
-    pub(super) fn site(&self, at: At, time: u64) -> Option<Site> {
-        let (from, to) = (time.saturating_sub(APART), time.saturating_add(APART));
-        let near = self.sites_within(at, from, to);
-        let nearest = near.min_by_key(|(own, _)| own.abs_diff(time))?;
-        Some(nearest.1)
-    }
-
-    /// Returns where it was in a system call: where it waited in that, or called the kernel.
-    pub(super) fn site_of_call(&self, call: i64, from: u64, to: u64) -> Option<Site> {
-        let waited = self.sites_within(At::Wait, from, to).next();
-        let waited = waited.map(|(_, site)| site);
-        waited.or_else(|| self.site(At::Call(call), from))
-    }
-
-    fn sites_within(&self, at: At, from: u64, to: u64) -> impl Iterator<Item = (u64, Site)> {
-        let first = self.sites.partition_point(|(time, ..)| *time < from);
-        let all = self.sites.range(first..);
-        let all = all.take_while(move |(time, ..)| *time <= to);
-        let of = all.filter(move |(_, of, site)| *of == at && !site.is_unknown());
-        of.map(|(time, _, site)| (*time, *site))
     }
 
     /// Returns when it took the last page fault before `time`.
@@ -536,9 +546,6 @@ const ANEW: u64 = 1_000_000;
 
 /// Faults that come within this time are one after the other, in ns.
 const FAULT_AFTER_FAULT: u64 = 20_000;
-
-/// How far apart the times are that two instances give to one event, in ns, at most.
-const APART: u64 = 10_000;
 
 /// Time that a fault alone is taken to last at least, in ns.
 pub(super) const ONE_FAULT: u64 = 1_000;

@@ -183,6 +183,13 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
             None,
             "its own SCHED_DEADLINE runtime, which it had used up".to_owned(),
         ),
+        Cause::NextPeriod => (
+            "throttling",
+            None,
+            "the scheduler held it back until its next SCHED_DEADLINE period: it had used up its runtime, or it was woken after \
+             its deadline"
+                .to_owned(),
+        ),
         Cause::Holder(of) => (
             "lock",
             named(of),

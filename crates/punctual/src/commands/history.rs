@@ -110,5 +110,6 @@ fn is_up_to_date(history: &History, line: &HistoryLine) -> bool {
     let mut refused = history.refused.iter();
     let mut series = line.series.iter();
     refused.all(|run| at(run.started.as_deref()).is_some_and(|at| Some(at) <= newest))
+        && !line.series.is_empty()
         && series.all(|series| series.values.last().is_some_and(Option::is_some))
 }

@@ -365,6 +365,14 @@ fn of_machine(group: &MachinesGroup, at: u64, name: &str) -> (Outcome, String) {
 /// Each figure of each line. What fails is what `history --fail-on new-worse` fails on.
 fn of_history(history: &History, cases: &mut Vec<Case>) {
     for line in &history.lines {
+        if line.series.is_empty() {
+            cases.push(Case {
+                suite: format!("history {}", line.name),
+                name: "figures".to_owned(),
+                outcome: Outcome::Error,
+                detail: "none of its runs has a figure that was asked for".to_owned(),
+            });
+        }
         for series in &line.series {
             let (outcome, what) = of_series(line, series);
             let runs = series.values.iter().flatten().count();

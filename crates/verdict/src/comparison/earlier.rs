@@ -14,7 +14,9 @@ use punctual_stats::runs::{
 use punctual_stats::{float, holm};
 
 use super::published::by_p;
-use super::{CompareError, ComparisonRequest, GroupInput, interval, meaning, remarks::facts};
+use super::{
+    CompareError, ComparisonRequest, GroupInput, grounds, interval, meaning, remarks::facts,
+};
 use crate::history::{HistoryRequest, history};
 use crate::number::percent;
 
@@ -57,6 +59,15 @@ pub(super) fn judge(
     let asked_of = p.iter().flatten().count();
     for ((result, test), adjusted) in results.iter_mut().zip(&tests).zip(holm(&p)) {
         rejudge(result, *test, adjusted, asked_of, &asked.options);
+        let candidate = groups
+            .iter()
+            .find(|group| group.name == result.candidate.group);
+        if let (Ok(metric), [baseline, ..], Some(candidate)) =
+            (result.figure.parse(), groups, candidate)
+        {
+            let sides = [baseline, candidate];
+            grounds::judge_by_earlier(&metric, sides, earlier, &asked.options, result);
+        }
     }
     Ok(remarks(&past, results))
 }

@@ -53,6 +53,24 @@ fn withheld(reason: WithheldReason, detail: String) -> Option<Withheld> {
     Some(Withheld { reason, detail })
 }
 
+/// The same where the spread is that of `earlier` runs: it is of runs of their length.
+pub(super) fn judge_by_earlier(
+    metric: &Metric,
+    sides: [&GroupInput; 2],
+    earlier: &GroupInput,
+    options: &Options,
+    result: &mut ComparedFigure,
+) {
+    let found = sides
+        .into_iter()
+        .find_map(|side| spread_of_others(metric, earlier, side))
+        .or_else(|| resolution(metric, sides, options, result));
+    if let Some(withheld) = found.filter(|_| result.withheld.is_none()) {
+        result.verdict = ComparisonVerdict::TooFewRuns;
+        (result.withheld, result.more_runs) = (Some(withheld), None);
+    }
+}
+
 /// What no run of a group has is nothing to compare, however many more runs there are.
 fn uncounted(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
     let without = |group: &&GroupInput| {
@@ -91,7 +109,10 @@ pub(crate) fn reach(metric: &Metric) -> Reach {
         // A few far samples carry a deviation, and more samples have more of them.
         Metric::Max | Metric::Min | Metric::Stddev => Reach::Extreme,
         Metric::Figure { name, .. } => {
-            let extreme = ["max", "min", "largest", "longest", "worst"];
+            // So does a count grow with the run.
+            let extreme = [
+                "max", "min", "largest", "longest", "latest", "worst", "unpaired", "lost",
+            ];
             let words: Vec<&str> = name.split('_').collect();
             match extreme.iter().any(|word| words.contains(word)) {
                 true => Reach::Extreme,
@@ -111,18 +132,37 @@ pub(crate) fn length(run: &RunInput) -> Option<u64> {
     }
 }
 
-fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
+/// The shortest and the longest run of a group that has a figure.
+fn range(metric: &Metric, group: &GroupInput) -> Option<(u64, u64)> {
     let with = |run: &&RunInput| run.value(metric).is_some();
-    let of = |group: &GroupInput| -> Option<(u64, u64)> {
-        let lengths: Vec<u64> = group.runs.iter().filter(with).filter_map(length).collect();
-        Some((*lengths.iter().min()?, *lengths.iter().max()?))
-    };
-    let [a, b] = [of(sides[0])?, of(sides[1])?];
-    let fault = length_fault(reach(metric), a.0.min(b.0), a.1.max(b.1))?;
-    let said = |(least, most): (u64, u64)| match least == most {
+    let lengths: Vec<u64> = group.runs.iter().filter(with).filter_map(length).collect();
+    Some((*lengths.iter().min()?, *lengths.iter().max()?))
+}
+
+fn said((least, most): (u64, u64)) -> String {
+    match least == most {
         true => least.to_string(),
         false => format!("{least} to {most}"),
-    };
+    }
+}
+
+/// How runs vary depends on their length, whatever the figure is.
+fn spread_of_others(metric: &Metric, earlier: &GroupInput, side: &GroupInput) -> Option<Withheld> {
+    let [a, b] = [range(metric, earlier)?, range(metric, side)?];
+    length_fault(Reach::Extreme, a.0.min(b.0), a.1.max(b.1))?;
+    let detail = format!(
+        "earlier runs have {} samples, those of {} {}, and how much runs vary depends on that number: name earlier runs \
+         that are as long",
+        said(a),
+        side.name,
+        said(b)
+    );
+    withheld(WithheldReason::Lengths, detail)
+}
+
+fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
+    let [a, b] = [range(metric, sides[0])?, range(metric, sides[1])?];
+    let fault = length_fault(reach(metric), a.0.min(b.0), a.1.max(b.1))?;
     let runs = format!(
         "runs of {} have {} samples, of {} {}",
         sides[0].name,
@@ -196,7 +236,11 @@ fn resolution(
         Some(Margin::Same(share) | Margin::NotWorse(share)) => share,
         None => options.effect,
     };
-    let hidden = step / least;
+    // A value may be as little as a step below what is written, where upper ends are.
+    let hidden = match least > step {
+        true => step / (least - step),
+        false => f64::INFINITY,
+    };
     let units = format!("{} µs", digits(step / 1e3));
     match result.verdict {
         ComparisonVerdict::NotDistinguishable
@@ -207,9 +251,12 @@ fn resolution(
             withheld(
                 WithheldReason::Resolution,
                 format!(
-                    "below the resolution: values come in steps of {units}, which hides a change \
-                     of up to {}, while {} matters. Measure in ns",
-                    percent((hidden * 100.0).round() / 100.0),
+                    "below the resolution: values come in steps of {units}, which hides a change{}, \
+                     while {} matters. Measure in ns",
+                    match hidden.is_finite() {
+                        true => format!(" of up to {}", percent((hidden * 100.0).ceil() / 100.0)),
+                        false => " of any size".to_owned(),
+                    },
                     percent(matters)
                 ),
             )

@@ -81,6 +81,9 @@ pub(in crate::watch) enum Cause {
     Throttled,
     /// The same to a `SCHED_DEADLINE` thread: it had used up its runtime.
     OutOfRuntime,
+    /// The same to one that was woken. It had used up its runtime, or its deadline had passed and its next period had not begun
+    /// (`dl_check_constrained_dl`, kernel/sched/deadline.c).
+    NextPeriod,
     /// The thread that held the lock worked.
     Holder(Who),
     /// The thread that held the lock waited itself.

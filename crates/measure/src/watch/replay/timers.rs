@@ -8,7 +8,7 @@ use punctual_model::CpuId;
 use super::cpu::Nest;
 use super::{Replay, remember};
 use crate::watch::thread::Expiry;
-use crate::watch::who::{Tid, Who};
+use crate::watch::who::{Name, Tid, Who};
 
 /// The function of the timer of a sleep and of a time-out.
 const SLEEPER: &str = "hrtimer_wakeup";
@@ -56,8 +56,7 @@ impl Replay {
         });
         if is_waited_for {
             remember(&mut self.timer_of, timer, pid);
-            let is_of_call =
-                matches!(self.names.text(function), SLEEPER | NEXT_JOB) || self.symbols.is_none();
+            let is_of_call = self.is_of_call(function);
             match self.threads.get_mut(&pid) {
                 Some(thread) if is_of_call => thread.sets_timer(time, soft),
                 Some(thread) => thread.sets_interval_timer(timer, soft),
@@ -67,6 +66,11 @@ impl Replay {
             // The kernel uses the memory of a timer that is gone for another one.
             self.timer_of.remove(&timer);
         }
+    }
+
+    /// Whether a timer of this function is that of a system call; so is each where the kernel does not name them.
+    fn is_of_call(&self, function: Name) -> bool {
+        matches!(self.names.text(function), SLEEPER | NEXT_JOB) || self.symbols.is_none()
     }
 
     pub(super) fn timer_expires(
@@ -79,6 +83,7 @@ impl Replay {
     ) {
         let name = self.function(function);
         self.push(time, cpu, Nest::Timer, Who::Timer { name });
+        let is_of_call = self.is_of_call(name);
         let is_next_job = self.names.text(name) == NEXT_JOB || self.symbols.is_none();
         if self.names.text(name) == QUOTA_TIMER {
             self.renewals.add(time);
@@ -103,11 +108,13 @@ impl Replay {
                 soft: here(soft),
                 hard: here(hard),
                 cpu,
+                of_call: is_of_call,
             };
             thread.expires(time, soft, expiry);
             if is_next_job && thread.has_ended_job() {
-                // No event says that it is made runnable.
-                thread.wakes(time, cpu, Some(Who::Timer { name }));
+                // No event says that it is made runnable, which it is where it was, wherever its timer expires.
+                let there = thread.now().map_or(cpu, |span| span.cpu);
+                thread.wakes(time, there, Some(Who::Timer { name }));
             }
         }
     }

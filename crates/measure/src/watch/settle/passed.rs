@@ -33,6 +33,11 @@ impl Passed {
     }
 
     fn upto(&mut self, spacing: u64, next: &Waited) -> u64 {
+        // The next job's time had come, and it is served.
+        if next.wait.is_yield() && next.expiry.is_none() {
+            self.served = self.served.map(|served| served + spacing);
+            return 0;
+        }
         // Who sleeps for a time begins anew with each sleep.
         let is_for_a_time = next.wait.is_sleep() && !next.wait.is_absolute();
         let Some(release) = next.expiry.filter(|_| !is_for_a_time).map(|of| of.soft) else {
@@ -97,7 +102,7 @@ fn released(
         let expiry = Some(Expiry {
             soft: at,
             hard: at,
-            cpu: before.cpu,
+            ..before
         });
         releases.push(Waited { expiry, ..*call });
     }
@@ -121,6 +126,7 @@ mod tests {
                 soft: release,
                 hard: release,
                 cpu: 0,
+                of_call: true,
             }),
         }
     }

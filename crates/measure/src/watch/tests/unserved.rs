@@ -72,6 +72,73 @@ fn expirations_of_a_descriptor_that_nobody_read_are_missed_releases() {
     }
 }
 
+/// A loop of a descriptor's timer that is overrun by 1.3 periods in two of its cycles: by its own work, or while it waits for a lock and the
+/// next release comes.
+fn overrun(waits: bool) -> WatchedThread {
+    let (read, futex) = (number("read"), number("futex"));
+    let mut trace = with_timers();
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let (mut at, mut release) = (100 * US, PERIOD);
+    set_descriptor(&mut trace, at, release);
+    at += US;
+    for cycle in 1..=200_u64 {
+        let args = [3, 0, 0];
+        trace.at(at, What::Enter { call: read, args });
+        if at < release {
+            trace.switch(at + 20, SLEEPS, IDLE, NICE_0, "swapper/0");
+            descriptor_expires(&mut trace, release + US);
+            trace.wake(release + US + 500, LOOP, FIFO_80, "loop");
+            trace.switch(release + 3 * US, READY, LOOP, FIFO_80, "loop");
+            at = release + 3 * US;
+        }
+        release += PERIOD;
+        set_descriptor(&mut trace, at + 300, release);
+        trace.at(at + 400, What::Exit { anew: false });
+        at += 150 * US;
+        if !matches!(cycle, 50 | 150) {
+            continue;
+        }
+        let until = at + 1_150 * US;
+        if waits {
+            let (call, args) = (futex, [0x1000, 128, 0]);
+            trace.at(at, What::Enter { call, args });
+            trace.switch(at + 20, SLEEPS, HOLDER, NICE_0, "holder");
+        }
+        descriptor_expires(&mut trace, release + US);
+        if waits {
+            trace.wake(until - 5 * US, LOOP, FIFO_80, "loop");
+            trace.switch(until - 3 * US, READY, LOOP, FIFO_80, "loop");
+            trace.at(until - US, What::Exit { anew: false });
+        }
+        at = until;
+    }
+    let (call, args) = (read, [3, 0, 0]);
+    trace.at(at, What::Enter { call, args });
+    trace.switch(at + 20, SLEEPS, IDLE, NICE_0, "swapper/0");
+    trace.watched()
+}
+
+#[test]
+fn a_release_that_comes_while_the_thread_waits_for_a_lock_is_of_the_next_cycle() {
+    let (works, waits) = (overrun(false), overrun(true));
+    assert_eq!((works.late.count, works.missed_releases), (2, 0));
+    assert_eq!((waits.late.count, waits.missed_releases), (2, 0));
+    // The cycle after it begins late.
+    let late_begin = |thread: &WatchedThread| {
+        let of_second = thread
+            .worst
+            .iter()
+            .filter(|cycle| cycle.response_ns < PERIOD);
+        of_second.map(|cycle| cycle.response_ns).max().unwrap()
+    };
+    assert!(late_begin(&works) > 450 * US);
+    assert_eq!(late_begin(&works), late_begin(&waits));
+    assert_eq!(
+        (waits.cycles, waits.timed_releases),
+        (works.cycles, works.timed_releases)
+    );
+}
+
 #[test]
 fn the_period_of_a_timer_that_is_mostly_overrun_is_that_of_the_timer() {
     for polls in [false, true] {

@@ -130,6 +130,15 @@ impl Thread {
         self.ended = Some(time);
     }
 
+    /// What was taken for its calls were others.
+    pub(in crate::watch) fn forget_calls(&mut self) {
+        self.call = None;
+        self.broken = None;
+        self.calls.clear();
+        self.own_calls.clear();
+        self.waited.clear();
+    }
+
     /// It calls the kernel.
     pub(in crate::watch) fn enters(&mut self, time: u64, wait: Wait) {
         if let Some(call) = &mut self.call
@@ -159,7 +168,8 @@ impl Thread {
         self.faulted = false;
         if wait.is_sleep() || (wait.is_yield() && self.prio < 0) {
             // What expired before it began to sleep was of another wait.
-            self.expiries.clear();
+            let ends_cycle = self.may_end_cycle(wait);
+            self.expiries.retain(|of| !ends_cycle && !of.of_call);
         }
         self.call = Some(Call {
             wait,
@@ -210,6 +220,23 @@ impl Thread {
         }
     }
 
+    /// Whether a wait may be the one that ends a cycle, as far as that is known.
+    fn may_end_cycle(&self, wait: Wait) -> bool {
+        self.cycle_at
+            .is_none_or(|at| at == Wait::PROBE || at.covers(wait))
+    }
+
+    /// Takes the expiry that a wait was for, and forgets those that no later wait is for. What a descriptor or a signal tells of is left to
+    /// the wait that ends a cycle, where that is known: it may come while the thread waits for something else.
+    fn take_expiry(&mut self, wait: Wait) -> Option<Expiry> {
+        let ends_cycle = self.may_end_cycle(wait);
+        let only_own = !ends_cycle || wait.is_sleep();
+        let mut expiries = self.expiries.iter();
+        let its = expiries.find(|of| of.of_call || !only_own).copied();
+        self.expiries.retain(|of| !ends_cycle && !of.of_call);
+        its
+    }
+
     /// It is back from the kernel.
     pub(in crate::watch) fn leaves(&mut self, time: u64) {
         let Some(call) = self.call.take() else {
@@ -222,8 +249,7 @@ impl Thread {
         if !is_wait {
             return;
         }
-        let expiry = self.expiries.pop_front();
-        self.expiries.clear();
+        let expiry = self.take_expiry(call.wait);
         let (wait, entered) = match self.probed.pop() {
             Some(at) => (Wait::PROBE, at),
             None => (call.wait, call.since.unwrap_or(call.at)),
@@ -232,12 +258,14 @@ impl Thread {
         self.broken = self.broken.filter(|broken| {
             time.saturating_sub(broken.at) < BROKEN_FOR && self.waited.len() < BROKEN_WAITS
         });
+        self.waits += 1 + self.probed.len() as u64;
         self.waited
             .extend(self.probed.drain(..).map(Waited::passed));
+        let at_once = (wait.is_yield() && !call.blocked).then_some(entered);
         self.waited.push_back(Waited {
             wait,
             entered,
-            woken: call.woken,
+            woken: call.woken.or(at_once),
             left: time,
             expiry,
         });
@@ -277,7 +305,7 @@ impl Thread {
         let at_once = at_once.map(|&(entered, left, wait)| Waited {
             wait,
             entered,
-            woken: None,
+            woken: wait.is_yield().then_some(entered),
             left,
             expiry: None,
         });
@@ -291,15 +319,23 @@ impl Thread {
         // The first one has its own, and what came before it is of others.
         early.retain(|(time, _)| *time > waited.first().map_or(0, |one| one.left));
         for one in waited.iter_mut().skip(1) {
-            let came = early.partition_point(|(time, _)| *time <= one.left);
-            let is_for = |(time, _): &(u64, Expiry)| !one.wait.is_sleep() || *time >= one.entered;
-            let mut its = early.drain(..came).filter(is_for);
-            one.expiry = its.next().map(|(_, expiry)| expiry);
+            let ends_cycle = at.covers(one.wait);
+            let only_own = !ends_cycle || one.wait.is_sleep();
+            let is_for =
+                |(time, of): &(u64, Expiry)| !only_own || (of.of_call && *time >= one.entered);
+            let upto = early.partition_point(|(time, _)| *time <= one.left);
+            let came: Vec<(u64, Expiry)> = early.drain(..upto).collect();
+            one.expiry = came.iter().find(|one| is_for(one)).map(|(_, of)| *of);
+            let kept = came.into_iter().rev();
+            let kept = kept.filter(|(_, of)| !ends_cycle && !of.of_call);
+            kept.for_each(|one| early.push_front(one));
         }
-        let sleeps_since = self.call.filter(|call| call.wait.is_sleep());
-        let sleeps_since = sleeps_since.map_or(0, |call| call.at);
-        let left = early.iter().filter(|(time, _)| *time >= sleeps_since);
-        self.expiries = left.map(|(_, expiry)| *expiry).take(EXPIRIES).collect();
+        let sleep = self.call.filter(|call| call.wait.is_sleep());
+        let is_later = |(time, of): &&(u64, Expiry)| {
+            sleep.is_none_or(|call| *time >= call.at || !(of.of_call || at.covers(call.wait)))
+        };
+        let left = early.iter().filter(is_later).map(|(_, of)| *of);
+        self.expiries = left.take(EXPIRIES).collect();
     }
 
     /// Where the thread is in the wait `at` though what it waits for has come, returns that wait as if it were over `now`; nothing in
@@ -312,7 +348,13 @@ impl Thread {
             let soft = u64::try_from(i128::from(target) - off).ok()?;
             let cpu = self.now()?.cpu;
             let hard = soft;
-            (soft <= now).then_some(Expiry { soft, hard, cpu })
+            let of_call = true;
+            (soft <= now).then_some(Expiry {
+                soft,
+                hard,
+                cpu,
+                of_call,
+            })
         });
         let expiry = self.expiries.front().copied().or(passed);
         let woken = call.woken.filter(|_| call.interrupted.is_none());

@@ -198,7 +198,7 @@ fn equal_values_in_steps_that_hide_what_matters_are_below_the_resolution() {
     );
     let detail = result(&answer, "p99")["withheld"]["detail"].to_string();
     assert!(
-        detail.contains("steps of 1.000 µs, which hides a change of up to 25 %"),
+        detail.contains("steps of 1.000 µs, which hides a change of up to 34 %"),
         "{detail}"
     );
     let margin = ["--json", "--metric=p99", "--equivalence=5%"];

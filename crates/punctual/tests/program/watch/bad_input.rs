@@ -283,6 +283,10 @@ fn more_threads_than_are_watched_are_counted() {
     let watched = &record["watched"];
     // Where python3 is a script there are more.
     assert!(watched["unwatched_threads"].as_u64().unwrap() >= 501 - 256);
+    // Whoever is among them is not in time.
+    let mut checks = record["checks"].as_array().unwrap().iter();
+    let all = checks.find(|check| check["id"] == "all-threads").unwrap();
+    assert_eq!(all["status"], "fail", "{all:#}");
     let threads = watched["threads"].as_array().unwrap();
     assert!((100..=256).contains(&threads.len()), "{}", threads.len());
     let whole = |t: &serde_json::Value| t["worst"].as_array().unwrap().len() == 1;

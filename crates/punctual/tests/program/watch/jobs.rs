@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! A `SCHED_DEADLINE` loop that ends its jobs with `sched_yield`.
+//! A `SCHED_DEADLINE` loop that ends its jobs with `sched_yield`, and a thread that never waits.
 
-use super::watched;
-use crate::common::{Home, machine};
+use super::{late_loop, watched};
+use crate::common::{Home, finish, machine};
 
 #[test]
 fn a_job_that_used_up_its_runtime_is_late_by_its_own_doing() {
@@ -38,4 +38,33 @@ fn a_job_that_used_up_its_runtime_is_late_by_its_own_doing() {
     // It yields where it ought to.
     let habits = seen.record["watched"]["habits"].as_array().unwrap();
     assert!(habits.iter().all(|h| h["rule"]["id"] != "yield-in-cycle"));
+}
+
+#[test]
+fn a_real_time_thread_that_never_waits_is_not_passed_over() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::alone();
+    for threads in [None, Some("loop")] {
+        let mut command = home.command(["watch", "--quiet", "--json", "--duration", "2s"]);
+        command.args(threads.iter().flat_map(|name| ["--threads", name]));
+        // Its hog has a real-time policy, and spins below the loop.
+        command
+            .arg("--")
+            .arg(late_loop())
+            .args(["throttling", "100000"]);
+        let record = finish(command).record();
+        let checks = record["checks"].as_array().unwrap();
+        let waits = checks.iter().find(|check| check["id"] == "waits");
+        match threads {
+            None => {
+                let waits = waits.unwrap_or_else(|| panic!("{checks:#?}"));
+                assert_eq!(waits["status"], "fail");
+                let detail = waits["detail"].as_str().unwrap();
+                assert!(detail.contains("hog (real-time 10)"), "{detail}");
+            }
+            Some(_) => assert!(waits.is_none(), "{waits:?}"),
+        }
+    }
 }

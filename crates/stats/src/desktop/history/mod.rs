@@ -61,7 +61,8 @@ const CLEARLY: f64 = 0.9;
 /// Fewer runs than this are no series.
 pub const LEAST_RUNS: usize = 10;
 
-/// A change is new while at most this number of runs were made since.
+/// A change is new while at most this number of runs were made since, or as many as were made of the newest label: a change lies before
+/// the first of these.
 pub const RECENT: usize = 10;
 
 /// The part of the level that one look at the newest runs spends. Looks at neighbouring nights see
@@ -156,7 +157,9 @@ pub struct Deviation {
 /// What the newest runs show, for scripts that ask after every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Newest {
-    /// The p-value of "no change in the last [`RECENT`] runs".
+    /// The number of the newest runs, [`RECENT`] or more: a change among them is new.
+    pub recent: usize,
+    /// The p-value of "no change in these".
     pub p: f64,
     /// The level that it is judged by.
     pub level: f64,
@@ -203,7 +206,9 @@ pub fn changes(values: &[f64], may_change: Option<&[bool]>, options: &Options) -
         Scale::Linear => values.to_vec(),
     };
     let everywhere = vec![true; values.len()];
+    let recent = recent(may_change.unwrap_or(&everywhere));
     let series = Series {
+        recent,
         phi: correlation(&bounded(&on_scale)),
         values: on_scale,
         places: may_change.unwrap_or(&everywhere),
@@ -219,7 +224,7 @@ pub fn changes(values: &[f64], may_change: Option<&[bool]>, options: &Options) -
     let mut kept = series.hold(found);
     let newest = (values.len() >= LEAST_RUNS).then(|| series.newest(&kept));
     if let Some(first) = newest.as_ref().and_then(|newest| newest.change)
-        && kept.iter().all(|(at, _)| *at + RECENT < values.len())
+        && kept.iter().all(|(at, _)| *at + recent < values.len())
     {
         kept.push((first, newest.map_or(1.0, |newest| newest.p)));
     }
@@ -255,6 +260,8 @@ fn stretches(ends: &[usize], all: usize) -> impl Iterator<Item = Range<usize>> {
 /// A series on its scale, with what is common to all its tests.
 struct Series<'a> {
     values: Vec<f64>,
+    /// The newest runs, among which a change is new.
+    recent: usize,
     places: &'a [bool],
     phi: f64,
     options: &'a Options,
@@ -424,10 +431,10 @@ impl Series<'_> {
     fn newest(&self, kept: &[(usize, f64)]) -> Newest {
         let n = self.values.len();
         let old = kept.iter().map(|(at, _)| *at);
-        let from = old.filter(|at| at + RECENT < n).max().unwrap_or(0);
+        let from = old.filter(|at| at + self.recent < n).max().unwrap_or(0);
         let level = self.options.level * OF_ONE_LOOK;
         let mut places = self.places[from..].to_vec();
-        let until = places.len().saturating_sub(RECENT);
+        let until = places.len().saturating_sub(self.recent);
         places
             .iter_mut()
             .take(until)
@@ -442,6 +449,7 @@ impl Series<'_> {
         let draws = self.options.draws.max(u32::try_from(least).unwrap_or(0));
         let p = found.map_or(1.0, |found| self.p_of(&bound, &places, found, n, draws));
         Newest {
+            recent: self.recent,
             p,
             level,
             change: found.filter(|_| p <= level).map(|found| from + found.from),
@@ -475,6 +483,12 @@ impl Series<'_> {
             inflation: ((1.0 + self.phi) / (1.0 - self.phi)).sqrt(),
         })
     }
+}
+
+/// The number of the newest runs, given where changes may lie.
+fn recent(places: &[bool]) -> usize {
+    let newest = places.iter().rev().position(|place| *place);
+    newest.map_or(RECENT, |after| RECENT.max(after + 1))
 }
 
 /// Whether runs with these places for a change are too few for one that passes `level`.

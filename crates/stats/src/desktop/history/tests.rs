@@ -224,3 +224,16 @@ fn runs_of_which_no_change_passes_the_level_of_a_look_are_too_few() {
         assert_eq!(too_few.is_some(), is_too_few, "{first}: {too_few:?}");
     }
 }
+
+#[test]
+fn the_newest_label_is_new_however_many_runs_it_has() {
+    for of_each in [5, 10, 11, 12, 30] {
+        let n = 6 * of_each;
+        let places: Vec<bool> = (0..n).map(|at| at % of_each == 0).collect();
+        let values = series(n, n - of_each, 1.5, 7);
+        let newest = changes(&values, Some(&places), &options()).unwrap();
+        let newest = newest.newest.unwrap();
+        assert_eq!(newest.change, Some(n - of_each), "{of_each}");
+        assert_eq!(newest.recent, of_each.max(RECENT));
+    }
+}

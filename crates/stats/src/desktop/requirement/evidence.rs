@@ -130,8 +130,8 @@ impl Evidence {
     /// between runs, c/(c - 1) Σ(kᵢ - r nᵢ)²/n for c runs (divided by n once more for that of r; Rao
     /// and Scott, *Biometrics* 48, 1992).
     pub fn pooled(runs: &[Self]) -> Self {
-        let samples: u64 = runs.iter().map(|run| run.samples).sum();
-        let above: u64 = runs.iter().map(|run| run.above).sum();
+        let sum = |of: fn(&Self) -> u64| runs.iter().map(of).fold(0, u64::saturating_add);
+        let (samples, above) = (sum(|run| run.samples), sum(|run| run.above));
         let inside: f64 = runs.iter().map(|run| run.effective).sum();
         let (n, c) = (samples as f64, runs.len() as f64);
         let rate = above as f64 / n;
