@@ -45,6 +45,8 @@ pub(crate) const QUICK: [&str; 8] = [
 pub(crate) struct Home {
     dir: TempDir,
     turn: Option<Turn>,
+    /// Whether CPUs may go offline while its test measures.
+    aside: bool,
 }
 
 impl Home {
@@ -61,7 +63,9 @@ impl Home {
     /// Makes a store of a test that only computes, measures in guests, or measures with ordinary threads what need not be valid: whoever runs alone does not notice it, and what that one
     /// changes meanwhile (throttling, which CPUs are online) is nothing to it.
     pub(crate) fn aside() -> Self {
-        Self::with(Some(Turn::aside()))
+        let mut home = Self::with(Some(Turn::aside()));
+        home.aside = true;
+        home
     }
 
     /// Lets tests run that want to be alone: what is left only computes.
@@ -78,6 +82,7 @@ impl Home {
                 .tempdir()
                 .unwrap(),
             turn,
+            aside: false,
         }
     }
 
@@ -118,7 +123,10 @@ impl Home {
 
     /// Measures quickly with further options, and returns the record.
     pub(crate) fn quick(&self, args: &[&str]) -> Value {
-        self.run(QUICK.iter().chain(args)).record()
+        // No thread is bound to a CPU that may be gone when it is.
+        let anywhere = self.aside.then_some("--pin=none");
+        self.run(QUICK.iter().chain(args).chain(anywhere.iter()))
+            .record()
     }
 
     /// Measures with `args`, and returns the record.

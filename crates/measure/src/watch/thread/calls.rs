@@ -5,7 +5,7 @@
 
 use punctual_sys::calls;
 
-use super::{Call, Expiry, Thread, Waited, keep};
+use super::{Call, Expiry, State, Thread, Waited, keep};
 use crate::watch::wait::Wait;
 
 /// Expiries that a thread has not waited for yet, at most: it reads them all at once.
@@ -130,9 +130,22 @@ impl Thread {
         self.ended = Some(time);
     }
 
-    /// What was taken for its calls were others.
+    /// What was taken for its calls were others. Where it waits in one, it does so still.
     pub(in crate::watch) fn forget_calls(&mut self) {
-        self.call = None;
+        self.call = self.call.filter(|call| call.blocked);
+        if let Some(call) = &mut self.call {
+            call.wait = Wait::UNKNOWN;
+        }
+        for span in &mut self.spans {
+            if let State::Blocked {
+                call: Some((wait, _)),
+                ..
+            } = &mut span.state
+            {
+                *wait = Wait::UNKNOWN;
+            }
+        }
+        self.expiries.clear();
         self.broken = None;
         self.calls.clear();
         self.own_calls.clear();
