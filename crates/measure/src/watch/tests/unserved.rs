@@ -81,7 +81,7 @@ fn overrun(waits: bool) -> WatchedThread {
     let (mut at, mut release) = (100 * US, PERIOD);
     set_descriptor(&mut trace, at, release);
     at += US;
-    for cycle in 1..=200_u64 {
+    for cycle in 1..=500_u64 {
         let args = [3, 0, 0];
         trace.at(at, What::Enter { call: read, args });
         if at < release {
@@ -95,7 +95,7 @@ fn overrun(waits: bool) -> WatchedThread {
         set_descriptor(&mut trace, at + 300, release);
         trace.at(at + 400, What::Exit { anew: false });
         at += 150 * US;
-        if !matches!(cycle, 50 | 150) {
+        if !matches!(cycle, 50 | 450) {
             continue;
         }
         let until = at + 1_150 * US;
