@@ -2,6 +2,7 @@
 // Copyright (c) The Punctual developers
 
 //! What a run was asked and did not do.
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
