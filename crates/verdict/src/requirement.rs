@@ -115,9 +115,13 @@ fn seen(run: &RunRecord, required: Option<&Required>, limit: Nanos) -> Option<(S
     }
     let Required { histogram, worth } = required?;
     let later = above(run, histogram, limit)?;
-    // Releases that passed without a sample may all be later than this: else a long stall would look as harmless as a short one.
-    let unserved = total.overruns.unwrap_or(0);
-    let samples = histogram.count().saturating_add(unserved);
+    // Releases that passed without a sample may all be later than this: else a long stall would look as harmless as a short one. Those of
+    // wake-ups were served with the sample before them, which is the later one.
+    let passed = total.overruns.unwrap_or(0);
+    let is_served =
+        run.instrument == "wakeup" && total.max_ns.is_some_and(|max| limit.get() >= max);
+    let unserved = if is_served { 0 } else { passed };
+    let samples = histogram.count().saturating_add(passed);
     let mut of = bursts::seen(run, None, later.saturating_add(unserved), samples);
     // How the samples above this time depend on each other was not followed while they were measured; how those of the
     // tail do was. Samples that are stored tell both.

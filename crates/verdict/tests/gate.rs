@@ -51,12 +51,23 @@ fn releases_without_a_sample_are_late_for_a_requirement_by_the_histogram() {
     assert_eq!((ruling, of, above), (RequirementRuling::Pass, samples, 0));
     // A stall of most of the run.
     run.total.overruns = Some(9 * samples);
+    run.total.max_ns = Some(906_000_000);
     for instrument in ["wakeup", "release", "deadline", "watch"] {
         instrument.clone_into(&mut run.instrument);
         let (ruling, of, above) = ruled(&run, "p90 <= 1ms");
         assert_eq!(ruling, RequirementRuling::Fail, "{instrument}");
         assert_eq!((of, above), (10 * samples, 9 * samples));
     }
+    // None of wake-ups was later than the largest of them; what was never served is later than any time.
+    let longest = format!("p90 <= {}ns", run.total.max_ns.unwrap());
+    "wakeup".clone_into(&mut run.instrument);
+    let (ruling, of, above) = ruled(&run, &longest);
+    assert_eq!(
+        (ruling, of, above),
+        (RequirementRuling::Pass, 10 * samples, 0)
+    );
+    "watch".clone_into(&mut run.instrument);
+    assert_eq!(ruled(&run, &longest).0, RequirementRuling::Fail);
     // More than can be counted are not few.
     run.total.overruns = Some(u64::MAX);
     assert_eq!(ruled(&run, "p90 <= 1ms").0, RequirementRuling::Fail);
