@@ -52,6 +52,16 @@ impl Sections {
         self.all.is_empty()
     }
 
+    /// A resource that a task of `upper` and any other take.
+    pub(crate) fn shared(&self, upper: impl Fn(usize) -> bool) -> Option<usize> {
+        let others = |own: &&Section| {
+            let mut all = self.all.iter();
+            all.any(|other| other.task != own.task && other.resource == own.resource)
+        };
+        let mut own = self.all.iter().filter(|section| upper(section.task));
+        own.find(others).map(|section| section.resource)
+    }
+
     /// How long those of `lower` can block one of `upper`; lengths grow by `grown`. Unprotected resources are not in it.
     pub(crate) fn blocking(
         &self,

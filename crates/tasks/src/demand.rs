@@ -12,26 +12,16 @@
 //! Every deadline is met if and only if the utilisation is at most 1 and h(t) <= t for every t up to the end of the longest busy
 //! interval: Baruah, Rosier and Howell, *Real-Time Systems* 2, 1990; with jitter Spuri, INRIA 2772, 1996. Not every t is
 //! looked at: from the end backwards, all between h(t) and t are fine if h(t) < t (QPA: Zhang and Burns, *IEEE Transactions on
-//! Computers* 58, 2009). Jobs may also be blocked by resources that jobs with later deadlines hold: then B(t) is added, which
-//! changes in steps with t (Baruah, ECRTS 2006), and each step is looked at for itself.
+//! Computers* 58, 2009).
 
 use crate::work::{Effort, HORIZON, Load, Work, busy_period, load};
-
-/// Blocking of the intervals that are at least `from` and shorter than the next step.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct BlockingStep {
-    /// Shortest interval.
-    pub from: u64,
-    /// Blocking.
-    pub blocking: u64,
-}
 
 /// What the test of processor demand finds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Demand {
     /// Every deadline is met.
     Met,
-    /// More is due within an interval of this length than it has time. With blocking that need not happen.
+    /// More is due within an interval of this length than it has time.
     Exceeded {
         /// Length of the interval.
         interval: u64,
@@ -73,11 +63,10 @@ fn hopeless(set: &[Work]) -> bool {
 }
 
 /// Whether every deadline of `set` is met under earliest deadline first, below `above`, which goes first whatever is due.
-pub fn edf(set: &[Work], above: &[Work], steps: &[BlockingStep], effort: &mut Effort) -> Demand {
+pub fn edf(set: &[Work], above: &[Work], effort: &mut Effort) -> Demand {
     if set.is_empty() {
         return Demand::Met;
     }
-    let blocked = steps.iter().any(|step| step.blocking > 0);
     let all: Vec<Work> = set.iter().chain(above).copied().collect();
     match load(&all, 1) {
         Load::Above => return Demand::Overload,
@@ -93,44 +82,25 @@ pub fn edf(set: &[Work], above: &[Work], steps: &[BlockingStep], effort: &mut Ef
         });
     }
     let relaxed = |w: &Work| w.deadline >= w.period + w.jitter;
-    if !blocked && above.is_empty() && set.iter().all(relaxed) {
+    if above.is_empty() && set.iter().all(relaxed) {
         return Demand::Met;
     }
-    // Whoever blocks need not be among these tasks, and makes the busy interval longer all the same.
-    let longest = steps.iter().map(|step| step.blocking).max().unwrap_or(0);
-    let Some(end) = end(&all, above.len(), longest, effort) else {
+    let Some(end) = end(&all, above.len(), effort) else {
         return Demand::Unknown;
     };
-    let sets = (set, above);
-    if !blocked {
-        return backwards(sets, 0, end + 1, 0, effort);
-    }
-    for (at, step) in steps.iter().enumerate() {
-        let until = steps
-            .get(at + 1)
-            .map_or(end + 1, |next| next.from.min(end + 1));
-        if step.from >= until {
-            continue;
-        }
-        match backwards(sets, step.from, until, step.blocking, effort) {
-            Demand::Met => {}
-            other => return other,
-        }
-    }
-    Demand::Met
+    backwards(set, above, end + 1, effort)
 }
 
-/// The end of the intervals that have to be looked at. The last `above` of the set are due at once; `blocking` is the longest of any
-/// interval.
-fn end(set: &[Work], above: usize, blocking: u64, effort: &mut Effort) -> Option<u64> {
+/// The end of the intervals that have to be looked at. The last `above` of the set are due at once.
+fn end(set: &[Work], above: usize, effort: &mut Effort) -> Option<u64> {
     let due = |at: usize, w: &Work| match at + above < set.len() {
         true => w.deadline,
         false => 0,
     };
     let utilisation: f64 = set.iter().map(Work::utilisation).sum();
     let mut share = effort.share(2);
-    let busy = busy_period(set, blocking, &mut share);
-    // L_a: beyond it B + h(t) <= B + U t + sum of U (T + J - D) <= t. Rounded up by far more than the error of the sum.
+    let busy = busy_period(set, 0, &mut share);
+    // L_a: beyond it h(t) <= U t + sum of U (T + J - D) <= t. Rounded up by far more than the error of the sum.
     let excess: f64 = set
         .iter()
         .enumerate()
@@ -141,7 +111,7 @@ fn end(set: &[Work], above: usize, blocking: u64, effort: &mut Effort) -> Option
         })
         .sum();
     let room = 1.0 - utilisation;
-    let bound = (excess + punctual_stats::float(blocking)) / room * (1.0 + 1e-6) + 1.0;
+    let bound = excess / room * (1.0 + 1e-6) + 1.0;
     let from_demand = (room > 1e-9 && bound < punctual_stats::float(HORIZON)).then(|| {
         #[expect(
             clippy::cast_possible_truncation,
@@ -161,23 +131,17 @@ fn end(set: &[Work], above: usize, blocking: u64, effort: &mut Effort) -> Option
     }
 }
 
-/// QPA over the intervals from `from` to below `until`.
-fn backwards(
-    (set, above): (&[Work], &[Work]),
-    from: u64,
-    until: u64,
-    blocking: u64,
-    effort: &mut Effort,
-) -> Demand {
+/// QPA over the intervals below `until`.
+fn backwards(set: &[Work], above: &[Work], until: u64, effort: &mut Effort) -> Demand {
     let Some(mut at) = last_deadline(set, until) else {
         return Demand::Met;
     };
-    while at >= from {
+    loop {
         if !effort.spend(set.len() + above.len()) {
             return Demand::Unknown;
         }
         let first = above.iter().map(|work| work.demand(at));
-        let first = first.fold(blocking, u64::saturating_add);
+        let first = first.fold(0, u64::saturating_add);
         let needed = demand(set, at).saturating_add(first);
         if needed > at {
             return Demand::Exceeded {
@@ -195,7 +159,6 @@ fn backwards(
         };
         at = next;
     }
-    Demand::Met
 }
 
 #[cfg(test)]
@@ -234,7 +197,7 @@ mod tests {
                 &set,
                 100_000.min(4 * crate::work::hyperperiod(&set).unwrap() + 100),
             );
-            let found = edf(&set, &[], &[], &mut Effort::usual());
+            let found = edf(&set, &[], &mut Effort::usual());
             assert_eq!(found == Demand::Met, expected, "{set:?}: {found:?}");
             if expected { met += 1 } else { missed += 1 }
         }
@@ -245,9 +208,9 @@ mod tests {
     fn a_density_above_one_may_still_meet_every_deadline() {
         // Sum of C / min(D, T) is 1.08; demand shows that all is met.
         let set = [Work::new(2, 6, 5), Work::new(2, 8, 4), Work::new(4, 22, 22)];
-        assert_eq!(edf(&set, &[], &[], &mut Effort::usual()), Demand::Met);
+        assert_eq!(edf(&set, &[], &mut Effort::usual()), Demand::Met);
         let tight = [Work::new(2, 6, 3), Work::new(2, 8, 3)];
-        let found = edf(&tight, &[], &[], &mut Effort::usual());
+        let found = edf(&tight, &[], &mut Effort::usual());
         assert_eq!(
             found,
             Demand::Exceeded {
@@ -260,63 +223,15 @@ mod tests {
     #[test]
     fn full_utilisation_is_decided_and_hostile_periods_end() {
         let set = [Work::new(1, 2, 2), Work::new(1, 2, 2)];
-        assert_eq!(edf(&set, &[], &[], &mut Effort::usual()), Demand::Met);
+        assert_eq!(edf(&set, &[], &mut Effort::usual()), Demand::Met);
         let set = [Work::new(1, 2, 1), Work::new(1, 2, 2)];
-        assert_eq!(edf(&set, &[], &[], &mut Effort::usual()), Demand::Met);
+        assert_eq!(edf(&set, &[], &mut Effort::usual()), Demand::Met);
         let day = crate::work::LONGEST;
         let hostile = [Work::new(1, 2, 2), Work::new(day / 2 - 1, day - 1, day - 2)];
         let mut effort = Effort::usual().share(10_000);
         assert!(matches!(
-            edf(&hostile, &[], &[], &mut effort),
+            edf(&hostile, &[], &mut effort),
             Demand::Unknown | Demand::Met
         ));
-    }
-
-    #[test]
-    fn whoever_blocks_need_not_be_one_of_the_tasks() {
-        // A task of a lower class holds for 6 what this one takes: 6 + 5 is more than 10, and the task alone is busy for 5 only.
-        let step = |from, blocking| BlockingStep { from, blocking };
-        let steps = [step(0, 0), step(10, 6)];
-        let found = |cost| {
-            edf(
-                &[Work::new(cost, 10, 10)],
-                &[],
-                &steps,
-                &mut Effort::usual(),
-            )
-        };
-        let exceeded = Demand::Exceeded {
-            interval: 10,
-            demand: 11,
-        };
-        assert_eq!(found(5), exceeded);
-        assert!(matches!(found(9), Demand::Exceeded { .. }));
-        let steps = [step(0, 0), step(10, 5)];
-        let found = edf(&[Work::new(5, 10, 10)], &[], &steps, &mut Effort::usual());
-        assert_eq!(found, Demand::Met);
-    }
-
-    #[test]
-    fn blocking_counts_for_short_intervals_only() {
-        // The long task's section blocks the short one, not itself.
-        let set = [Work::new(2, 10, 5), Work::new(5, 20, 20)];
-        let steps = |blocking| {
-            [
-                BlockingStep { from: 0, blocking },
-                BlockingStep {
-                    from: 20,
-                    blocking: 0,
-                },
-            ]
-        };
-        assert_eq!(edf(&set, &[], &steps(3), &mut Effort::usual()), Demand::Met);
-        let found = edf(&set, &[], &steps(4), &mut Effort::usual());
-        assert_eq!(
-            found,
-            Demand::Exceeded {
-                interval: 5,
-                demand: 6
-            }
-        );
     }
 }

@@ -46,7 +46,6 @@ pub fn response(
     of: usize,
     above: &[Work],
     counted: Due,
-    blocking: u64,
     effort: &mut Effort,
 ) -> Bound {
     let Some(own) = set.get(of) else {
@@ -56,12 +55,12 @@ pub fn response(
     if load(&all, 1) == Load::Above {
         return Bound::Overload;
     }
-    let Some(busy) = busy_period(&all, blocking, effort) else {
+    let Some(busy) = busy_period(&all, 0, effort) else {
         return Bound::Unknown;
     };
     let mut worst = Bound::Unknown;
     for a in Candidates::new(set, of, counted.early(own), busy) {
-        let Some(window) = window((set, above), of, (a, counted), blocking, busy, effort) else {
+        let Some(window) = window((set, above), of, (a, counted), busy, effort) else {
             return Bound::Unknown;
         };
         // Its release was due at a - J_i, and it came at a.
@@ -84,12 +83,11 @@ fn window(
     (set, above): (&[Work], &[Work]),
     of: usize,
     (a, counted): (u64, Due),
-    blocking: u64,
     busy: u64,
     effort: &mut Effort,
 ) -> Option<u64> {
     let own = set.get(of)?;
-    let base = (1 + a / own.period) * own.cost + blocking;
+    let base = (1 + a / own.period) * own.cost;
     let mut window = base;
     loop {
         if !effort.spend(set.len() + above.len()) {
@@ -193,7 +191,7 @@ mod tests {
         // C/T: 2/4 and 3/7: the longer one ends at 5 at the latest when both come at once; its worst is later.
         let set = [Work::new(2, 4, 4), Work::new(3, 7, 7)];
         let of = |at| {
-            response(&set, at, &[], Due::FromReleases, 0, &mut Effort::usual())
+            response(&set, at, &[], Due::FromReleases, &mut Effort::usual())
                 .response()
                 .unwrap()
         };

@@ -276,10 +276,10 @@ fn fits(
             let works: Vec<Work> = tasks.iter().map(|task| set[*task]).collect();
             match counted {
                 Due::FromReleases => {
-                    crate::demand::edf(&works, above, &[], effort) == crate::demand::Demand::Met
+                    crate::demand::edf(&works, above, effort) == crate::demand::Demand::Met
                 }
                 Due::FromWakeUps => (0..works.len()).all(|at| {
-                    let found = edf_response::response(&works, at, above, counted, 0, effort);
+                    let found = edf_response::response(&works, at, above, counted, effort);
                     let response = found.response();
                     response.is_some_and(|response| response <= works[at].deadline)
                 }),

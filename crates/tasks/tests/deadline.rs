@@ -299,23 +299,41 @@ fn switches_and_interrupts_use_up_the_runtime_too() {
 }
 
 #[test]
-fn a_job_that_may_be_throttled_while_others_wait_for_it_shows_nothing() {
-    let of = |wake_up: &str, runtime: &str| {
-        let task = |name: &str| {
+fn a_task_that_shares_a_resource_shows_nothing_on_its_cpu_whatever_the_protocol() {
+    let of = |protocol: &str, second: &str| {
+        let task = |name: &str, policy: &str, period: u32, execution: u32, resource: &str| {
             format!(
-                "[[task]]\nname = '{name}'\nperiod = '10ms'\nexecution = '1ms'\nruntime = '{runtime}'\n\
-                 sections = [{{ resource = 'r', length = '100us' }}]\n"
+                "[[task]]\nname = '{name}'\npolicy = '{policy}'\nperiod = '{period}ms'\nexecution = '{execution}ms'\n\
+                 sections = [{{ resource = '{resource}', length = '{execution}ms' }}]\n"
             )
         };
-        let start = "policy = 'deadline'\n[overheads]\nwake-up = ";
-        let text = format!("{start}'{wake_up}'\n[[resource]]\nname = 'r'\n");
-        checked(&(text + &task("a") + &task("b")))
+        let resource =
+            |name: &str| format!("[[resource]]\nname = '{name}'\nprotocol = '{protocol}'\n");
+        let text = task("a", "deadline", 10, 2, "r") + &task("b", second, 13, 3, "r");
+        let apart = task("a", "deadline", 10, 2, "r") + &task("b", second, 13, 3, "s");
+        (
+            checked(&(resource("r") + &text)),
+            checked(&(resource("r") + &resource("s") + &apart)),
+        )
     };
-    assert_eq!(of("0us", "2ms").verdict, SetVerdict::Shown);
-    // Then no job leaves anything to the next one.
-    assert_eq!(of("100us", "1ms").verdict, SetVerdict::Shown);
-    let found = of("100us", "2ms");
-    assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
-    let why = found.tasks[0].why.as_deref().unwrap();
-    assert!(why.contains("throttled while it holds a resource"), "{why}");
+    for protocol in ["none", "inheritance", "ceiling"] {
+        for second in ["deadline", "fifo"] {
+            let (shared, apart) = of(protocol, second);
+            // b takes r just before 0, 13 and 26, and a is released at 0, 10 and 20: a waits until 3, so the kernel puts its deadline to 13 and lets its second job
+            // begin no earlier; that one waits until 16, and the third, from 20 on, may begin at 26 and waits until 29.
+            for task in &shared.tasks {
+                assert_eq!(
+                    task.verdict,
+                    TaskVerdict::NotShown,
+                    "{protocol}: {shared:#?}"
+                );
+                let why = task.why.as_deref().unwrap();
+                assert!(
+                    why.starts_with("r is shared with a SCHED_DEADLINE task"),
+                    "{why}"
+                );
+            }
+            assert_eq!(apart.verdict, SetVerdict::Shown, "{protocol}: {apart:#?}");
+        }
+    }
 }

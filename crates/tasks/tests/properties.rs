@@ -175,7 +175,7 @@ fn the_verdict_of_edf_is_that_of_an_exact_schedule() {
         if load(&set, 1) != punctual_tasks::Load::Below {
             continue;
         }
-        let found = edf(&set, &[], &[], &mut Effort::usual());
+        let found = edf(&set, &[], &mut Effort::usual());
         let jitters = set.iter().any(|w| w.jitter + w.cost > w.deadline);
         let upto = 40_000;
         let schedule = simulate(&set, &at_once(&set), Scheduler::Edf, 1, upto, upto + 4_000);
@@ -208,7 +208,7 @@ fn response_times_of_edf_are_those_of_exact_schedules_of_all_phases() {
         let at = set.len() - 1;
         let Bound::At {
             response: bound, ..
-        } = edf_response::response(&set, at, &[], Due::FromReleases, 0, &mut Effort::usual())
+        } = edf_response::response(&set, at, &[], Due::FromReleases, &mut Effort::usual())
         else {
             panic!("{set:?}");
         };

@@ -34,14 +34,7 @@ fn the_three_policies_of_liu_and_layland_1973_use_the_cpu_as_published() {
     let percent = |set: &[Work]| (utilisation(set) * 1_000.0).round() / 10.0;
     assert!(all_meet(&set(1)) && !all_meet(&set(2)));
     assert_eq!(percent(&set(1)), 78.3);
-    let mixed = |third| {
-        edf(
-            &set(third)[1..],
-            &set(third)[..1],
-            &[],
-            &mut Effort::usual(),
-        )
-    };
+    let mixed = |third| edf(&set(third)[1..], &set(third)[..1], &mut Effort::usual());
     assert_eq!(mixed(2), Demand::Met);
     assert_ne!(mixed(3), Demand::Met);
     assert_eq!(percent(&set(2)), 98.3);
@@ -49,7 +42,7 @@ fn the_three_policies_of_liu_and_layland_1973_use_the_cpu_as_published() {
     let fine = |third| {
         let set = [(1_200, 3_600), (1_200, 4_800), (third, 6_000)];
         let set = set.map(|(c, t)| Work::new(c, t, t));
-        edf(&set, &[], &[], &mut Effort::usual())
+        edf(&set, &[], &mut Effort::usual())
     };
     assert_eq!(fine(2_500), Demand::Met);
     assert_eq!(fine(2_501), Demand::Overload);
@@ -89,10 +82,10 @@ fn processor_demand_is_that_of_the_worked_example_of_the_criterion_of_baruah_ros
     let due = [4, 5, 7, 10, 13, 16, 21, 22, 25].map(|t| (t, demand(&set, t)));
     let expected = [2, 4, 7, 9, 11, 16, 18, 20, 23];
     assert_eq!(due.map(|(_, needed)| needed), expected);
-    assert_eq!(edf(&set, &[], &[], &mut Effort::usual()), Demand::Met);
+    assert_eq!(edf(&set, &[], &mut Effort::usual()), Demand::Met);
     // At 7 and at 16 there is nothing left: one unit more for the first task is too much.
     let tight = [Work::new(3, 6, 4), set[1], set[2]];
-    assert_ne!(edf(&tight, &[], &[], &mut Effort::usual()), Demand::Met);
+    assert_ne!(edf(&tight, &[], &mut Effort::usual()), Demand::Met);
 }
 
 #[test]

@@ -138,7 +138,7 @@ pub(super) fn waiting(check: &mut TasksCheck) {
 
 #[cfg(test)]
 mod tests {
-    use punctual_model::tasks::{SetVerdict, TaskVerdict, TasksCheck};
+    use punctual_model::tasks::{SetVerdict, TasksCheck};
 
     use crate::admission::Limits;
     use crate::error::TaskSetError;
@@ -201,24 +201,6 @@ mod tests {
             let text = task("a", "10ms", execution) + "policy = 'deadline'\n";
             assert_eq!(toml(&text, 1).verdict, verdict, "{execution}");
         }
-    }
-
-    #[test]
-    fn a_task_of_a_lower_class_blocks_one_of_earliest_deadline_first() {
-        let of = |section: &str| {
-            let shares =
-                |length: &str| format!("sections = [{{ resource = 'r', length = '{length}' }}]\n");
-            let fast = task("fast", "10ms", "5ms") + "policy = 'deadline'\n" + &shares("1ms");
-            let slow = task("slow", "100ms", section) + "policy = 'fifo'\n" + &shares(section);
-            toml(
-                &format!("{fast}{slow}[[resource]]\nname = 'r'\nprotocol = 'ceiling'\n"),
-                1,
-            )
-        };
-        // It may have begun just before the other is released: 6 + 5 ms.
-        let found = of("6ms");
-        assert_eq!(found.tasks[0].verdict, TaskVerdict::NotShown, "{found:#?}");
-        assert_eq!(of("5ms").tasks[0].verdict, TaskVerdict::Met);
     }
 
     #[test]

@@ -266,7 +266,7 @@ impl<'a> OneCpu<'a> {
             source: source("Joseph and Pandya 1986; Tindell, Burns and Wellings 1994"),
         });
         if self.deadline == 0 && self.sections.is_empty() {
-            let found = edf(fixed, &interrupts(&self.set.overheads), &[], effort);
+            let found = edf(fixed, &interrupts(&self.set.overheads), effort);
             check.tests.push(AppliedTest {
                 name: "processor demand, were it earliest deadline first".to_owned(),
                 of: self.of(),
@@ -372,6 +372,15 @@ impl Group for OneCpu<'_> {
             }
             return false;
         }
+        if let Some(resource) = self.shared_by_deadline() {
+            for at in &self.members {
+                check.tasks[*at].why = Some(format!(
+                    "{resource} is shared with a SCHED_DEADLINE task: who holds it may keep a late deadline, and the \
+                     kernel may throttle who waited; these analyses do not cover that"
+                ));
+            }
+            return self.sufficient(check, effort);
+        }
         let works = self.works(growth::ONE);
         if self.deadline > 0 {
             self.judge_deadline(&works, check, effort);
@@ -381,19 +390,6 @@ impl Group for OneCpu<'_> {
         }
         for at in &self.members[self.promised..] {
             check.tasks[*at].why = Some("SCHED_OTHER promises no response time".to_owned());
-        }
-        if self.may_be_throttled_in_a_section(&works) {
-            for at in &self.members {
-                let bound = &mut check.tasks[*at];
-                if bound.verdict == TaskVerdict::Met {
-                    bound.verdict = TaskVerdict::NotShown;
-                    bound.why = Some(
-                        "a SCHED_DEADLINE job may be throttled while it holds a resource, because the one before it \
-                         comes late"
-                            .to_owned(),
-                    );
-                }
-            }
         }
         let overload = self.sufficient(check, effort);
         let fixed = &self.members[self.deadline..self.promised];
@@ -437,12 +433,11 @@ impl Group for OneCpu<'_> {
         }
         let works = self.works(factor);
         if self.counted() == Due::FromWakeUps {
-            let late =
-                |place: &usize| self.meets_late(*place, &works, factor, effort) != Some(true);
+            let late = |place: &usize| self.meets_late(*place, &works, effort) != Some(true);
             let first = (0..self.deadline).find(late);
             return self.members[first.unwrap_or(0)];
         }
-        let at = match self.edf(&works, factor, effort) {
+        let at = match self.edf(&works, effort) {
             Demand::Exceeded { interval, .. } => works[..self.deadline].iter().position(|w| {
                 let after = (interval + w.jitter).checked_sub(w.deadline);
                 after.is_some_and(|after| after.is_multiple_of(w.period))
