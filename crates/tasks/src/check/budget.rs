@@ -3,12 +3,12 @@
 
 //! What the set itself says against an assumption: verdicts that rest on it are taken back.
 
-use punctual_model::tasks::{Overheads, Task, TaskSet, TaskVerdict, TasksCheck};
+use punctual_model::tasks::{Overheads, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
 use punctual_model::{CpuId, CpuSet};
 
-use super::{cpus, grown};
+use super::{cpus, grown, interrupts};
 use crate::admission::Limits;
-use crate::bounds::ROUNDING;
+use crate::bounds::{ROUNDING, utilisation};
 use crate::growth;
 use crate::rt_app;
 use crate::work::Work;
@@ -18,40 +18,64 @@ const WAITS: [&str; 7] = [
     "barrier", "iorun", "sleep", "suspend", "sync", "wait", "yield",
 ];
 
+/// Whose time counts for real-time throttling. Before Linux 6.12 the kernel adds that of `SCHED_DEADLINE` tasks to that of fixed
+/// priorities (`update_curr_dl`), and that of interrupts unless it accounts for them apart; since then a server for ordinary threads
+/// takes the rest of the CPU before fixed priorities do.
+pub(super) fn counted(deadline: bool, overheads: &Overheads) -> &'static str {
+    match (deadline, !overheads.interrupts.is_empty()) {
+        (false, false) => "fixed-priority tasks",
+        (true, false) => "fixed-priority and SCHED_DEADLINE tasks",
+        (false, true) => "fixed-priority tasks and interrupts",
+        (true, true) => "fixed-priority tasks, SCHED_DEADLINE tasks and interrupts",
+    }
+}
+
 /// Why real-time throttling starts with execution times that grew, for each task of a fixed priority that it holds back.
 ///
 /// Only the share of the CPUs counts that tasks of the same CPUs have, and single jobs that are longer than the budget of a
 /// period: whether jobs that come together exceed it remains an assumption.
 fn exceeded(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u64) -> Vec<(usize, String)> {
-    let mut shares: Vec<(CpuSet, Vec<(usize, Work)>)> = Vec::new();
+    let mut shares: Vec<(CpuSet, Vec<(usize, &Task)>)> = Vec::new();
     for (at, task) in set.tasks.iter().enumerate() {
-        if task.policy.is_throttled() {
-            let (cpus, work) = (cpus(task, machine), grown(task, &set.overheads, factor));
-            match shares.iter_mut().find(|(known, _)| *known == cpus) {
-                Some((_, works)) => works.push((at, work)),
-                None => shares.push((cpus, vec![(at, work)])),
-            }
+        let cpus = cpus(task, machine);
+        match shares.iter_mut().find(|(known, _)| *known == cpus) {
+            Some((_, tasks)) => tasks.push((at, task)),
+            None => shares.push((cpus, vec![(at, task)])),
         }
     }
     let each = shares.into_iter();
-    each.flat_map(|(cpus, works)| of_share(&cpus, &works, limits))
+    each.flat_map(|(cpus, tasks)| of_share(&cpus, &tasks, &set.overheads, limits, factor))
         .collect()
 }
 
-/// The same for tasks of these CPUs.
-fn of_share(cpus: &CpuSet, works: &[(usize, Work)], limits: &Limits) -> Vec<(usize, String)> {
+/// The same for all tasks of these CPUs.
+fn of_share(
+    cpus: &CpuSet,
+    tasks: &[(usize, &Task)],
+    overheads: &Overheads,
+    limits: &Limits,
+    factor: u64,
+) -> Vec<(usize, String)> {
     let Some(runtime) = limits.runtime_us.filter(|us| *us < limits.period_us) else {
         return Vec::new();
     };
+    let deadline = |task: &Task| matches!(task.policy, TaskPolicy::Deadline { .. });
+    let each = tasks.iter().map(|(_, task)| *task);
+    let who = counted(each.clone().any(deadline), overheads);
+    let count = punctual_stats::float(cpus.len() as u64);
+    let counting = each.filter(|task| task.policy.is_throttled() || deadline(task));
+    let tasks_ask: f64 = counting
+        .map(|task| grown(task, overheads, factor).utilisation())
+        .sum();
+    let asked = tasks_ask + utilisation(&interrupts(overheads)) * count;
     let one = punctual_stats::float(runtime) / punctual_stats::float(limits.period_us);
-    let asked: f64 = works.iter().map(|(_, work)| work.utilisation()).sum();
-    let left = one * punctual_stats::float(cpus.len() as u64);
+    let left = one * count;
     let why = |work: &Work| {
         if asked > left + ROUNDING {
             let name = if cpus.len() == 1 { "CPU" } else { "CPUs" };
             Some(format!(
-                "tasks of fixed priorities ask for {:.1} % of {name} {cpus}; real-time throttling leaves \
-                 them {:.1} % (sched_rt_runtime_us)",
+                "{who} ask for {:.1} % of {name} {cpus}; real-time throttling leaves them {:.1} % \
+                 (sched_rt_runtime_us)",
                 asked * 100.0,
                 left * 100.0
             ))
@@ -71,8 +95,9 @@ fn of_share(cpus: &CpuSet, works: &[(usize, Work)], limits: &Limits) -> Vec<(usi
             })
         }
     };
-    let each = works.iter();
-    each.filter_map(|(at, work)| Some((*at, why(work)?)))
+    let throttled = tasks.iter().filter(|(_, task)| task.policy.is_throttled());
+    throttled
+        .filter_map(|(at, task)| Some((*at, why(&grown(task, overheads, factor))?)))
         .collect()
 }
 
@@ -83,12 +108,9 @@ pub(super) fn leaves_one<'a>(
     cpu: CpuId,
     limits: &Limits,
 ) -> bool {
-    let throttled = tasks.filter(|task| task.policy.is_throttled());
-    let works: Vec<(usize, Work)> = throttled
-        .map(|task| grown(task, overheads, growth::ONE))
-        .enumerate()
-        .collect();
-    of_share(&CpuSet::from_iter([cpu]), &works, limits).is_empty()
+    let tasks: Vec<(usize, &Task)> = tasks.enumerate().collect();
+    let cpu = CpuSet::from_iter([cpu]);
+    of_share(&cpu, &tasks, overheads, limits, growth::ONE).is_empty()
 }
 
 /// Whether real-time throttling does not start, as far as is known, with execution times that grew.
@@ -96,7 +118,7 @@ pub(super) fn leaves(set: &TaskSet, machine: &CpuSet, limits: &Limits, factor: u
     exceeded(set, machine, limits, factor).is_empty()
 }
 
-/// Takes verdicts back where tasks of fixed priorities ask for more than real-time throttling leaves them.
+/// Takes verdicts back of tasks of fixed priorities that real-time throttling holds back.
 pub(super) fn throttled(set: &TaskSet, machine: &CpuSet, limits: &Limits, check: &mut TasksCheck) {
     for (at, why) in exceeded(set, machine, limits, growth::ONE) {
         let bound = &mut check.tasks[at];
@@ -138,7 +160,7 @@ pub(super) fn waiting(check: &mut TasksCheck) {
 
 #[cfg(test)]
 mod tests {
-    use punctual_model::tasks::{SetVerdict, TasksCheck};
+    use punctual_model::tasks::{SetVerdict, TaskVerdict, TasksCheck};
 
     use crate::admission::Limits;
     use crate::error::TaskSetError;
@@ -176,6 +198,38 @@ mod tests {
         assert_eq!(found.verdict, SetVerdict::NotShown, "{found:?}");
         let found = toml(&task("a", "1ms", "950us"), 1);
         assert_eq!(found.verdict, SetVerdict::Shown, "{found:?}");
+    }
+
+    #[test]
+    fn throttling_counts_deadline_tasks_and_interrupts_too() {
+        let reserved = |execution| task("reserved", "20ms", execution) + "policy = 'deadline'\n";
+        let control = |execution| task("control", "20ms", execution) + "policy = 'fifo'\n";
+        let interrupts = "[overheads]\ninterrupts = [{ takes = '1ms', every = '10ms' }]\n";
+        // 99 %, of which throttling, or the kernel's server for ordinary threads, leaves 95.
+        let found = toml(&(reserved("9400us") + &control("10400us")), 1);
+        assert_eq!(found.tasks[0].verdict, TaskVerdict::Met, "{found:#?}");
+        assert_eq!(found.tasks[1].verdict, TaskVerdict::NotShown, "{found:#?}");
+        let why = found.tasks[1].why.as_deref().unwrap();
+        let expected = "fixed-priority and SCHED_DEADLINE tasks ask for 99.0 % of CPU 0";
+        assert!(why.starts_with(expected), "{why}");
+        let assumed = "Real-time throttling never starts: fixed-priority and SCHED_DEADLINE tasks stay below 950000 of";
+        let mut assumptions = found.assumptions.iter();
+        assert!(assumptions.any(|of| of.starts_with(assumed)), "{found:#?}");
+        let found = toml(&(interrupts.to_owned() + &control("17600us")), 1);
+        assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+        let why = found.tasks[0].why.as_deref().unwrap();
+        let expected = "fixed-priority tasks and interrupts ask for 98.0 % of CPU 0";
+        assert!(why.starts_with(expected), "{why}");
+        for (text, growth) in [
+            (reserved("4ms") + &control("4ms"), 0.95 / 0.4),
+            (interrupts.to_owned() + &control("10ms"), 0.85 / 0.5),
+        ] {
+            let found = toml(&text, 1);
+            assert!((found.growth.unwrap() - growth).abs() < 1e-5, "{found:#?}");
+        }
+        // Each of the CPUs has interrupts, and no assignment gives one more than throttling leaves.
+        let found = toml(&(interrupts.to_owned() + &control("17600us")), 2);
+        assert!(found.partitions.iter().all(|way| !way.passed), "{found:#?}");
     }
 
     #[test]

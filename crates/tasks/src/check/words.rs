@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use punctual_model::CpuSet;
 use punctual_model::tasks::{CriticalSection, Task, TaskPolicy, TaskSet};
 
+use super::budget::counted;
 use crate::admission::Limits;
 use punctual_model::Gathered as _;
 
@@ -58,7 +59,8 @@ pub(super) fn assumptions(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> V
     let fixed = set.tasks.iter().any(|task| task.policy.is_throttled());
     if fixed && let Some(runtime) = limits.runtime_us {
         all.push(format!(
-            "Real-time throttling never starts: fixed-priority tasks stay below {runtime} of each {} µs",
+            "Real-time throttling never starts: {} stay below {runtime} of each {} µs",
+            counted(set.tasks.iter().any(deadline), overheads),
             limits.period_us
         ));
     }
