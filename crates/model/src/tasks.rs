@@ -61,6 +61,10 @@ pub struct Task {
     pub offset_ns: Nanos,
     /// How much later than its time a release may come.
     pub jitter_ns: Nanos,
+    /// Longest time that a job waits before its end, for something that is no resource of the set: then no analysis holds for its
+    /// CPUs. Absent where no job does, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_ns: Option<Nanos>,
     /// How it is scheduled.
     pub policy: TaskPolicy,
     /// The CPUs that it may run on; empty: any.

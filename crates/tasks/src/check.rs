@@ -173,7 +173,7 @@ fn counted(
     }
     deadline::throttled(set, &mut check);
     budget::throttled(set, machine, limits, &mut check);
-    budget::waiting(&mut check);
+    budget::waiting(machine, &mut check);
     let mut assigning = Effort::usual();
     check.partitions = partitions(set, machine, limits, &mut assigning);
     global::compare_with_partitions(&mut check);
@@ -311,7 +311,8 @@ fn partitions(
     }
     let fixed = set.tasks.iter().all(|task| task.policy.is_fixed());
     let edf = set.tasks.iter().all(|task| task.policy.is_earliest_first());
-    if !fixed && !edf || set.tasks.iter().any(|task| !task.sections.is_empty()) {
+    let covered = |task: &Task| task.sections.is_empty() && task.waits_ns.is_none();
+    if !fixed && !edf || !set.tasks.iter().all(covered) {
         return Vec::new();
     }
     let mut order: Vec<usize> = (0..set.tasks.len()).collect();

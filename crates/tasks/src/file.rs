@@ -67,6 +67,7 @@ struct TaskText {
     observed_in: Option<String>,
     offset: Option<String>,
     jitter: Option<String>,
+    waits: Option<String>,
     policy: Option<PolicyText>,
     priority: Option<u8>,
     runtime: Option<String>,
@@ -333,6 +334,10 @@ impl Reader<'_> {
             observed_in: text.observed_in.clone(),
             offset_ns: optional("offset", &text.offset)?,
             jitter_ns: optional("jitter", &text.jitter)?,
+            waits_ns: match &text.waits {
+                Some(text) => Some(above_zero("waits", text)?),
+                None => None,
+            },
             policy,
             cpus: match &text.cpus {
                 Some(text) => self.cpus(text, at)?,

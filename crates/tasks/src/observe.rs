@@ -24,6 +24,11 @@ fn execution(thread: &WatchedThread) -> Nanos {
     longest(thread, "running") + longest(thread, "interrupted")
 }
 
+/// The longest time that a cycle waited in its middle: for a lock, a file, a page, another thread.
+fn waits(thread: &WatchedThread) -> Option<Nanos> {
+    Some(longest(thread, "blocked")).filter(|waited| !waited.is_zero())
+}
+
 /// The names of the threads, each once: a second `worker` is `worker-2`, or the next that no thread has.
 fn names(threads: &[WatchedThread]) -> Vec<String> {
     let plain = |thread: &WatchedThread| {
@@ -57,6 +62,7 @@ pub fn execution_times(run: &RunRecord) -> Option<Observed> {
         let execution_ns = execution(thread);
         let observed = ObservedThread {
             execution_ns,
+            waits_ns: waits(thread),
             assumes,
         };
         (name, observed)
@@ -142,6 +148,7 @@ pub fn set_of(run: &RunRecord) -> Result<(TaskSet, Vec<String>), String> {
             observed_in: Some(run.id.clone()),
             offset_ns: Nanos::ZERO,
             jitter_ns: Nanos::ZERO,
+            waits_ns: waits(thread),
             sections: Vec::new(),
         };
         assumes.extend(reserve(&mut task, run, thread));

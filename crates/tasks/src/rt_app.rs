@@ -255,6 +255,7 @@ impl Reader<'_> {
                 None => Nanos::ZERO,
             },
             jitter_ns: Nanos::ZERO,
+            waits_ns: None,
             policy,
             cpus: self.cpus(&place, said("cpus"))?,
             sections,

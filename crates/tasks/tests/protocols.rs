@@ -26,6 +26,7 @@ fn task(name: &str, priority: u8, cost: u64, period: u64) -> Task {
         observed_in: None,
         offset_ns: Nanos::ZERO,
         jitter_ns: Nanos::ZERO,
+        waits_ns: None,
         policy: TaskPolicy::Fifo {
             priority: Some(priority),
         },

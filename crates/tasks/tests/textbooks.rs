@@ -111,6 +111,7 @@ fn blocking_is_that_of_the_worked_example_of_sha_rajkumar_and_lehoczky() {
                 observed_in: None,
                 offset_ns: Nanos::ZERO,
                 jitter_ns: Nanos::ZERO,
+                waits_ns: None,
                 policy: TaskPolicy::Fifo {
                     priority: Some(80 - number),
                 },

@@ -31,6 +31,7 @@ fn task(name: &str, execution: u64, period: u64, policy: TaskPolicy) -> Task {
         observed_in: None,
         offset_ns: Nanos::ZERO,
         jitter_ns: Nanos::ZERO,
+        waits_ns: None,
         policy,
         cpus: CpuSet::default(),
         sections: Vec::new(),

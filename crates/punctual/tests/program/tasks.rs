@@ -455,6 +455,26 @@ fn what_the_run_saw_go_wrong_or_did_not_see_is_assumed_not_to_matter() {
 }
 
 #[test]
+fn waits_within_cycles_that_the_run_saw_leave_nothing_shown() {
+    let waits = |record: &mut Value| {
+        let phases = record["watched"]["threads"][0]["phases"].as_array_mut();
+        phases.unwrap().push(
+            json!({"phase": "blocked", "mean_ns": 9.0, "late_mean_ns": null, "max_ns": 300_000}),
+        );
+    };
+    let (text, json) = seen(&["--cpus=0"], waits);
+    assert!(text.contains("waits = \"300us\"\n"), "{text}");
+    assert_eq!(json["verdict"], "not_shown", "{json:#}");
+    let why = json["tasks"][1]["why"].to_string();
+    assert!(why.contains("jobs of servo wait for up to 300 µs"), "{why}");
+    let home = Home::aside();
+    watched(&home, waits);
+    let named = "[[task]]\nname = 'servo'\nperiod = '1ms'\nexecution = 'observed in last'";
+    let json = check(&home, "named.toml", named, &["--json"]).json();
+    assert_eq!(json["verdict"], "not_shown", "{json:#}");
+}
+
+#[test]
 fn a_run_that_watched_nothing_makes_no_set() {
     let home = Home::aside();
     home.quick(&[]);

@@ -28,6 +28,7 @@ pub(super) fn set(random: &mut RandomSource, n: usize, total: f64) -> TaskSet {
                 observed_in: None,
                 offset_ns: Nanos::ZERO,
                 jitter_ns: Nanos::ZERO,
+                waits_ns: None,
                 policy: TaskPolicy::Other,
                 cpus: CpuSet::default(),
                 sections: Vec::new(),

@@ -130,7 +130,21 @@ pub(super) fn throttled(set: &TaskSet, machine: &CpuSet, limits: &Limits, check:
 }
 
 /// Takes verdicts back where jobs sleep or wait: they may delay others by more than their execution time.
-pub(super) fn waiting(check: &mut TasksCheck) {
+pub(super) fn waiting(machine: &CpuSet, check: &mut TasksCheck) {
+    for task in &check.set.tasks {
+        let Some(waits) = task.waits_ns else { continue };
+        let own = cpus(task, machine);
+        let met = check.tasks.iter_mut();
+        for bound in met.filter(|bound| bound.verdict == TaskVerdict::Met) {
+            if !bound.cpus.common(&own).is_empty() {
+                bound.verdict = TaskVerdict::NotShown;
+                bound.why = Some(format!(
+                    "jobs of {} wait for up to {waits} before their end, which these analyses do not cover",
+                    task.name
+                ));
+            }
+        }
+    }
     let waits = |key: &String| {
         let event = key.rsplit('.').next().unwrap_or_default();
         let kind = rt_app::kind(event).filter(|_| key.starts_with("tasks."));
@@ -198,6 +212,24 @@ mod tests {
         assert_eq!(found.verdict, SetVerdict::NotShown, "{found:?}");
         let found = toml(&task("a", "1ms", "950us"), 1);
         assert_eq!(found.verdict, SetVerdict::Shown, "{found:?}");
+    }
+
+    #[test]
+    fn a_task_that_waits_within_its_jobs_shows_nothing_on_its_cpus() {
+        // The reader may wait in one job and not in the next one: then the worker takes 11.5 ms.
+        let on = |cpu: u32| format!("cpus = '{cpu}'\n");
+        let reader = task("reader", "10ms", "4ms") + "waits = '4500us'\n" + &on(0);
+        let rest = task("worker", "10ms", "5ms") + &on(0) + &task("other", "10ms", "5ms") + &on(1);
+        let found = toml(&(reader + &rest), 2);
+        assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+        let verdicts: Vec<TaskVerdict> = found.tasks.iter().map(|of| of.verdict).collect();
+        let (not_shown, met) = (TaskVerdict::NotShown, TaskVerdict::Met);
+        assert_eq!(verdicts, [not_shown, not_shown, met], "{found:#?}");
+        let why = found.tasks[1].why.as_deref().unwrap();
+        assert!(
+            why.starts_with("jobs of reader wait for up to 4.5 ms"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub type Observed = BTreeMap<String, ObservedThread>;
 pub struct ObservedThread {
     /// The longest execution time of a cycle.
     pub execution_ns: Nanos,
+    /// The longest time that it waited within a cycle.
+    pub waits_ns: Option<Nanos>,
     /// What a set that uses it rests on, in sentences without a full stop.
     pub assumes: Vec<String>,
 }
@@ -75,6 +77,7 @@ impl Draft {
                 }
             }
             task.execution_ns = longest;
+            task.waits_ns = task.waits_ns.max(thread.waits_ns);
             task.observed_in = Some(id);
             if let TaskPolicy::Deadline { runtime_ns } = &mut task.policy
                 && runtime_ns.is_zero()

@@ -140,6 +140,7 @@ fn times_observed_in_a_run_are_looked_up_by_name() {
             name.to_owned(),
             ObservedThread {
                 execution_ns: Nanos::from_micros(1_900),
+                waits_ns: Some(Nanos::from_micros(300)),
                 assumes: vec![format!("{name} did not hang")],
             },
         )]);
@@ -147,6 +148,7 @@ fn times_observed_in_a_run_are_looked_up_by_name() {
     };
     let (set, _) = draft.clone().resolve(run("plan")).unwrap();
     assert_eq!(set.tasks[1].execution_ns, Nanos::from_micros(1_900));
+    assert_eq!(set.tasks[1].waits_ns, Some(Nanos::from_micros(300)));
     assert_eq!(set.tasks[1].observed_in.as_deref(), Some("0193"));
     assert_eq!(set.assumes, ["plan did not hang"]);
     let failed = draft.resolve(run("other")).unwrap_err().to_string();

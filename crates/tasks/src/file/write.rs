@@ -89,6 +89,9 @@ pub fn write(set: &TaskSet, remarks: &[String]) -> String {
                 line(&mut text, format_args!("{key} = {}", time(span)));
             }
         }
+        if let Some(waits) = task.waits_ns {
+            line(&mut text, format_args!("waits = {}", time(waits)));
+        }
         let policy = match task.policy {
             TaskPolicy::Fifo { .. } => Some("fifo"),
             TaskPolicy::Rr { .. } => Some("rr"),
