@@ -4,12 +4,14 @@
 //! Reads [`HostFacts`] from a [`SysRoot`]. What cannot be read stays unknown.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use punctual_model::{CpuCapacity, CpuSet, HostFacts};
 use punctual_sys::{SysRoot, proc};
 
 use crate::preemption::{self, Preemption};
 use crate::processor;
+use crate::virtualization::{self, Virtual};
 
 const CPU: &str = "/sys/devices/system/cpu";
 
@@ -25,7 +27,6 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
     };
     let kernel_version = text("/proc/sys/kernel/version");
     let cmdline = text("/proc/cmdline");
-    let cpuinfo = CpuInfo::parse(&text("/proc/cpuinfo").unwrap_or_default());
     let kernel_release = text("/proc/sys/kernel/osrelease");
     let Preemption { model, rt } = preemption::read(
         sys,
@@ -44,7 +45,7 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
         }),
         preemption: model,
         preempt_rt: rt,
-        cpu_model: cpuinfo.model.clone(),
+        cpu_model: text(virtualization::CPUINFO).and_then(|cpuinfo| processor::model(&cpuinfo)),
         board: text(BOARD).map(|name| name.trim_end_matches('\0').to_owned()),
         cpu_capacities: capacities(sys, &online),
         cpus_isolated: cpus("isolated"),
@@ -54,7 +55,7 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
             .map(|active| active == 1),
         numa_nodes: numa_nodes(sys),
         memory_bytes: memory_bytes(sys),
-        hypervisor: hypervisor(sys, &cpuinfo),
+        hypervisor: hypervisor(sys),
         clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         cpufreq_governors: governors(sys, &online),
         cpuidle: cpuidle(sys),
@@ -64,24 +65,6 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
         cmdline,
         tuning: None,
         tuning_unknown: None,
-    }
-}
-
-/// The parts of `/proc/cpuinfo` that matter here.
-struct CpuInfo {
-    model: Option<String>,
-    hypervisor_flag: bool,
-}
-
-impl CpuInfo {
-    fn parse(text: &str) -> Self {
-        let flags = text.lines().filter(|line| line.starts_with("flags"));
-        Self {
-            model: processor::model(text),
-            hypervisor_flag: flags
-                .take(1)
-                .any(|line| line.split_whitespace().any(|flag| flag == "hypervisor")),
-        }
     }
 }
 
@@ -101,35 +84,12 @@ fn capacities(sys: &SysRoot, online: &CpuSet) -> Vec<CpuCapacity> {
     kinds.collect()
 }
 
-fn hypervisor(sys: &SysRoot, cpuinfo: &CpuInfo) -> Option<String> {
-    if let Ok(kind) = sys.read("/sys/hypervisor/type") {
-        return Some(kind);
+fn hypervisor(sys: &SysRoot) -> Option<String> {
+    let read = |path: &str| Ok::<_, Infallible>(sys.read(path).ok());
+    match virtualization::look(read) {
+        Ok(Virtual::Yes { name, .. }) => Some(name),
+        Ok(Virtual::No | Virtual::Unknown) => None,
     }
-    let vendor = sys.read("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
-    let named = [
-        ("QEMU", "qemu"),
-        ("Amazon EC2", "amazon"),
-        ("Google", "google"),
-        ("VMware", "vmware"),
-        ("innotek", "virtualbox"),
-        ("Microsoft Corporation", "hyper-v"),
-    ];
-    if !cpuinfo.hypervisor_flag {
-        // Without the x86 flag a vendor name alone would call the vendor's laptops virtual.
-        return vendor.starts_with("QEMU").then(|| "qemu".to_owned());
-    }
-    let by_vendor = named
-        .iter()
-        .find(|(prefix, _)| vendor.starts_with(prefix))
-        .map(|(_, name)| (*name).to_owned());
-    let sources = sys
-        .read("/sys/devices/system/clocksource/clocksource0/available_clocksource")
-        .unwrap_or_default();
-    let by_clock = sources
-        .split_whitespace()
-        .any(|s| s == "kvm-clock")
-        .then(|| "kvm".to_owned());
-    by_vendor.or(by_clock).or_else(|| Some("yes".to_owned()))
 }
 
 fn numa_nodes(sys: &SysRoot) -> Option<u32> {
@@ -243,6 +203,16 @@ mod tests {
             ),
         ]);
         assert_eq!(inspect(&sys).hypervisor.as_deref(), Some("kvm"));
+    }
+
+    #[test]
+    fn an_arm_guest_is_told_by_its_firmware() {
+        let (_dir, sys) = machine(&[
+            ("proc/cpuinfo", "CPU implementer : 0x41\nCPU part : 0xd0c\n"),
+            ("sys/class/dmi/id/sys_vendor", "Amazon EC2\n"),
+            ("sys/class/dmi/id/product_name", "t4g.large\n"),
+        ]);
+        assert_eq!(inspect(&sys).hypervisor.as_deref(), Some("amazon"));
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod mounts;
 mod preemption;
 #[cfg(test)]
 mod testing;
+mod virtualization;
 
 pub use doctor::{
     NoProcess, Processes, advice_scope, advise, diagnose, judge_thread, process_rules, rules,

@@ -44,6 +44,7 @@ const PARAMETERS: &[&str] = &[
     "nowatchdog",
     "page_poison",
     "pcie_aspm",
+    "pcie_aspm.policy",
     "preempt",
     "processor.max_cstate",
     "psi",

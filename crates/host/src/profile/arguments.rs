@@ -53,7 +53,12 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
         "whether pages move to the node that uses them",
         None,
     ),
-    ("pcie_aspm", "power saving of PCI Express", None),
+    (
+        "pcie_aspm",
+        "off: power saving of PCI Express stays as the firmware set it",
+        None,
+    ),
+    ("pcie_aspm.policy", "power saving of PCI Express", None),
     ("preempt", "the preemption model", Some("PREEMPT_DYNAMIC")),
     (
         "processor.max_cstate",

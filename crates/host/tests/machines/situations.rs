@@ -130,3 +130,89 @@ fn a_counter_that_the_kernel_offers_is_not_one_that_it_does_not_trust() {
     let found = verdict(&diagnosis, "tsc-unstable");
     assert_eq!(found.says, "the kernel does not trust it", "{found:#?}");
 }
+
+/// Judges a machine with other files, and returns what a rule answers.
+fn outcome(name: &str, files: &str, cpus: Option<&str>, rule: &str) -> RuleOutcome {
+    let mut changed = archive(name);
+    changed.overlay(files.parse().unwrap());
+    verdict(&judged(&changed, cpus), rule).outcome
+}
+
+#[test]
+fn a_hypervisor_on_arm_is_found_by_what_its_firmware_says_or_not_known() {
+    use RuleOutcome::{Fine, Found, Unknown};
+    let dmi = |vendor: &str, product: &str| {
+        format!("/sys/class/dmi/id/sys_vendor: {vendor}\n/sys/class/dmi/id/product_name: {product}")
+    };
+    let tree = "/sys/firmware/devicetree/base";
+    for (files, expected) in [
+        (dmi("Amazon EC2", "t4g.large"), Found),
+        (dmi("Amazon EC2", "c7g.metal"), Fine),
+        (dmi("Google", "Google Compute Engine"), Found),
+        (dmi("Microsoft Corporation", "Virtual Machine"), Found),
+        (
+            dmi("Microsoft Corporation", "Surface Pro, 11th Edition"),
+            Unknown,
+        ),
+        (
+            dmi("Apple Inc.", "Apple Virtualization Generic Platform"),
+            Found,
+        ),
+        (
+            dmi(
+                "Parallels International GmbH.",
+                "Parallels ARM Virtual Machine",
+            ),
+            Found,
+        ),
+        (dmi("VMware, Inc.", "VMware20,1"), Found),
+        (dmi("Hetzner", "vServer"), Unknown),
+        (format!("{tree}/model! not there"), Unknown),
+        (format!("{tree}/hypervisor/compatible: xen,xen-4.17"), Found),
+        (format!("{tree}/compatible: linux,dummy-virt"), Found),
+        (String::new(), Fine),
+    ] {
+        let is = outcome("raspberry-pi-5", &files, None, "hypervisor");
+        assert_eq!(is, expected, "{files}");
+        if expected == Unknown {
+            for rule in ["clock-source-virtual", "idle-halt-guest"] {
+                let is = outcome("raspberry-pi-5", &files, None, rule);
+                assert_eq!(is, Unknown, "{rule}: {files}");
+            }
+        }
+    }
+    // Where a flag tells, a vendor of hardware does not.
+    let files = dmi("Google", "Google Compute Engine");
+    let is = outcome("desktop-i7-4770k", &files, None, "hypervisor");
+    assert_eq!(is, Fine);
+}
+
+#[test]
+fn links_that_the_kernel_leaves_to_the_firmware_are_not_called_awake() {
+    let mut changed = archive("laptop-all-wrong");
+    changed.overlay("/proc/cmdline: quiet pcie_aspm=off".parse().unwrap());
+    let diagnosis = judged(&changed, None);
+    let found = verdict(&diagnosis, "pcie-aspm");
+    assert_eq!(found.outcome, RuleOutcome::Found, "{found:#?}");
+    assert!(found.rule.fix.contains("pcie_aspm.policy=performance"));
+}
+
+#[test]
+fn emulated_nodes_that_share_their_cpus_are_not_spanned() {
+    let nodes = "/sys/devices/system/node/node{0-7}/cpulist: 0-3";
+    for cpus in [Some("3"), Some("1-3")] {
+        let is = outcome("raspberry-pi-5", nodes, cpus, "numa-span");
+        assert_eq!(is, RuleOutcome::Fine, "{cpus:?}");
+    }
+}
+
+#[test]
+fn auditing_is_not_known_where_journald_may_have_switched_it_on() {
+    let journal = "/proc/300/stat: 300 (systemd-journal) S 1 300 300 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 24 0 0 \
+                   0 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+    let audit = |files: &str| outcome("kvm-guest", files, None, "audit");
+    assert_eq!(audit(journal), RuleOutcome::Unknown);
+    let off = format!("{journal}\n/proc/cmdline: quiet audit=0");
+    assert_eq!(audit(&off), RuleOutcome::Fine);
+    assert_eq!(audit(""), RuleOutcome::Fine);
+}

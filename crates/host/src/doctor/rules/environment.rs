@@ -10,6 +10,7 @@ use super::super::case::{
 };
 use super::super::parse::{chosen, cpu_time};
 use crate::machine::Unread;
+use crate::virtualization::{self, Virtual};
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -86,7 +87,8 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Low,
         title: "PCI Express links go to sleep",
         why: "A register access, an interrupt or a transfer waits until the link is up again.",
-        fix: "write performance to /sys/module/pcie_aspm/parameters/policy, or boot with pcie_aspm=off",
+        fix: "write performance to /sys/module/pcie_aspm/parameters/policy, or boot with \
+              pcie_aspm.policy=performance; neither works with pcie_aspm=off",
         by: &[Fix::Setup, Fix::Boot, Fix::Firmware],
         source: "Linux Documentation/core-api/real-time/hardware.rst (hardware buses)",
         check: pcie_aspm,
@@ -140,23 +142,22 @@ pub(super) const RULES: &[Entry] = &[
 
 /// Returns the sign of a hypervisor, if there is one.
 pub(super) fn hypervisor(case: &Case<'_>) -> Result<Option<Evidence>, NotKnown> {
-    if let Some(kind) = case.text_if("/sys/hypervisor/type")? {
-        return Ok(Some(kind.evidence()));
+    let read = |path: &'static str| {
+        let seen = match path {
+            virtualization::CPUINFO => Some(case.text(path)?),
+            _ => case.text_if(path)?,
+        };
+        Ok::<_, NotKnown>(seen.map(|seen| seen.value.to_owned()))
+    };
+    match virtualization::look(read)? {
+        Virtual::Yes { path, value, .. } => Ok(Some(evidence(path, value))),
+        Virtual::No => Ok(None),
+        Virtual::Unknown => Err(NotKnown(vec![Evidence {
+            path: virtualization::VENDOR.to_owned(),
+            value: None,
+            problem: Some("names no hypervisor, and this processor has no flag for one".to_owned()),
+        }])),
     }
-    let cpuinfo = case.text("/proc/cpuinfo")?;
-    let flagged = cpuinfo
-        .value
-        .lines()
-        .filter(|line| line.starts_with("flags"))
-        .any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
-    if flagged {
-        return Ok(Some(evidence("/proc/cpuinfo", "flags: ... hypervisor ...")));
-    }
-    // Elsewhere than on x86 no flag tells; QEMU gives its name.
-    let vendor = case.text_if("/sys/class/dmi/id/sys_vendor")?;
-    Ok(vendor
-        .filter(|vendor| vendor.value.starts_with("QEMU"))
-        .map(|vendor| vendor.evidence()))
 }
 
 /// Whether this is an x86 machine.
@@ -375,8 +376,8 @@ fn pcie_aspm(case: &Case<'_>) -> Answer {
     }
     let boot = case.boot()?;
     if boot.is("pcie_aspm", "off") {
-        return fine(
-            "power saving of PCI Express links is off",
+        return found(
+            "pcie_aspm=off leaves the links as the firmware set them",
             boot.evidence(&["pcie_aspm"]),
         );
     }

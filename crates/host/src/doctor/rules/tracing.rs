@@ -3,9 +3,9 @@
 
 //! What records or prints while the machine should work.
 
-use punctual_model::Severity;
+use punctual_model::{Evidence, Severity};
 
-use super::super::case::{Answer, Case, Entry, Fix, evidence, fine, found, found_if};
+use super::super::case::{Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if};
 use super::scheduling::processes;
 
 const TRACING: &str = "/sys/kernel/tracing";
@@ -58,9 +58,9 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Low,
         title: "system calls are audited",
         why: "With audit on, every thread takes the slow path into and out of each system call.",
-        fix: "stop auditd and boot with audit=0, where policy allows it",
+        fix: "boot with audit=0, or stop auditd and set Audit=no in journald.conf, where policy allows it",
         by: &[Fix::Setup, Fix::Boot],
-        source: "auditd(8), auditctl(8); kernel-parameters.txt (audit=)",
+        source: "auditd(8), auditctl(8), journald.conf(5); kernel-parameters.txt (audit=)",
         check: audit,
     },
     Entry {
@@ -107,14 +107,26 @@ fn audit(case: &Case<'_>) -> Answer {
     if boot.is("audit", "1") || boot.is("audit", "on") {
         signs.extend(boot.evidence(&["audit"]));
     }
-    let daemon = processes(case)?
-        .into_iter()
-        .find(|process| process.name == "auditd");
-    signs.extend(daemon.map(|d| evidence(format!("/proc/{}/stat", d.pid), d.name)));
+    let processes = processes(case)?;
+    let running = |name: &str| {
+        let process = processes.iter().find(|process| process.name == name)?;
+        Some(evidence(format!("/proc/{}/stat", process.pid), name))
+    };
+    signs.extend(running("auditd"));
+    // Before version 258 journald switches auditing on unless it was built or configured otherwise. The kernel shortens its name.
+    if signs.is_empty()
+        && let Some(journal) = running("systemd-journal")
+    {
+        let problem = "systemd-journald may have switched auditing on; auditctl -s tells root";
+        return Err(NotKnown(vec![Evidence {
+            problem: Some(problem.to_owned()),
+            ..journal
+        }]));
+    }
     found_if(
         signs,
         "it is on",
-        "auditd does not run, and no audit= is set at boot",
+        "neither auditd nor systemd-journald runs, and no audit= is set at boot",
         Vec::new(),
     )
 }
