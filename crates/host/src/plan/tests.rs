@@ -3,6 +3,7 @@
 
 //! Plans for machines that are files.
 
+mod slices;
 mod unseen;
 
 use std::fs;

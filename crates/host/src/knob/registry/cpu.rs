@@ -5,6 +5,7 @@
 
 use punctual_model::{Codec, Reversibility};
 
+use super::sched::SLICES;
 use super::{Knob, KnobKind, Part};
 use crate::knob::place::Place;
 
@@ -16,7 +17,8 @@ pub(super) const KNOBS: &[Knob] = &[
         "threads and interrupts of an offline CPU move elsewhere; masks that lose their last CPU \
          are saved and restored; within its mask, the kernel chooses the CPU of each interrupt",
     )
-    .part(Part::Cpu),
+    .part(Part::Cpu)
+    .moves(&SLICES),
     Knob::value(
         "smt",
         places!(Word, "/sys/devices/system/cpu/smt/control"),
@@ -24,7 +26,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "off: the siblings go offline; half the CPUs, but no neighbour that stalls the core",
     )
     .part(Part::Siblings)
-    .moves(&["cpu.online"]),
+    .moves(&["cpu.online", SLICES[0], SLICES[1], SLICES[2]]),
     Knob::exact(
         "cpu.resume_latency_us",
         places!(

@@ -33,6 +33,14 @@ macro_rules! debug {
     };
 }
 
+/// What the kernel computes anew whenever a CPU goes, comes, or gets another domain of the scheduler (`update_sysctl` in
+/// `kernel/sched/fair.c`): a value from debugfs is lost then.
+pub(super) const SLICES: [&str; 3] = [
+    "sched.base_slice_ns",
+    "sched.wakeup_granularity_ns",
+    "sched.latency_ns",
+];
+
 pub(super) const KNOBS: &[Knob] = &[
     sysctl!(
         "kernel.sched_rt_runtime_us",
@@ -127,19 +135,22 @@ pub(super) const KNOBS: &[Knob] = &[
         places!(Integer, "/sys/kernel/debug/sched/base_slice_ns", "/sys/kernel/debug/sched/min_granularity_ns", "/proc/sys/kernel/sched_min_granularity_ns"),
         "time slice of ordinary threads, in ns",
         "shorter: more switches",
-    ),
+    )
+    .part(Part::Shared),
     Knob::exact(
         "sched.wakeup_granularity_ns",
         places!(Integer, "/sys/kernel/debug/sched/wakeup_granularity_ns", "/proc/sys/kernel/sched_wakeup_granularity_ns"),
         "how far ahead an ordinary thread must be to preempt another one, in ns (before 6.6)",
         "lower: wake-ups of ordinary threads preempt sooner, more switches",
-    ),
+    )
+    .part(Part::Shared),
     Knob::exact(
         "sched.latency_ns",
         places!(Integer, "/sys/kernel/debug/sched/latency_ns", "/proc/sys/kernel/sched_latency_ns"),
         "period in which each ordinary thread runs once, in ns (before 6.6)",
         "shorter: more switches",
-    ),
+    )
+    .part(Part::Shared),
     Knob::exact(
         "sched.migration_cost_ns",
         places!(Integer, "/sys/kernel/debug/sched/migration_cost_ns", "/proc/sys/kernel/sched_migration_cost_ns"),
@@ -333,5 +344,6 @@ pub(super) const KNOBS: &[Knob] = &[
         Reversibility::Exact,
         "CPUs excluded from load balancing, as a cgroup partition",
         "only threads bound to them run there; the group `punctual` exists while it is set",
-    ),
+    )
+    .moves(&SLICES),
 ];
