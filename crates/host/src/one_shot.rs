@@ -15,7 +15,7 @@
 mod env_block;
 mod files;
 mod generated;
-mod grub;
+pub(crate) mod grub;
 mod install;
 mod piece;
 mod pieces;

@@ -15,7 +15,7 @@ use punctual_sys::SysRoot;
 use super::place::content;
 use super::{board, name, words};
 use crate::knob::Survey;
-use crate::one_shot::systemd_boot;
+use crate::one_shot::{grub, systemd_boot};
 
 const DROP_INS: &str = "/etc/default/grub.d";
 const DROP_IN: &str = "/etc/default/grub.d/99-punctual.cfg";
@@ -114,9 +114,15 @@ fn entry(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) -> Option<()> {
         return Some(());
     };
     plan.loader = Some(BootLoader::LoaderEntries);
-    // The order of entries is not GRUB's.
-    let heeds_order = systemd_boot::started_machine(sys) || !sys.exists("/etc/default/grub");
-    if heeds_order && systemd_boot::becomes_default(sys, NAME) {
+    let by_grub = !systemd_boot::started_machine(sys) && sys.exists("/etc/default/grub");
+    if by_grub && grub::could_start(sys, directory, NAME) {
+        plan.warnings.push(format!(
+            "nothing would be written: GRUB could start {NAME} at every boot, since it has no saved default that names another entry in \
+             {directory}; first choose the present entry as the default, with `grub2-set-default ID` and GRUB_DEFAULT=saved"
+        ));
+        return Some(());
+    }
+    if !by_grub && systemd_boot::becomes_default(sys, NAME) {
         plan.warnings.push(format!(
             "nothing would be written: the boot loader sorts {NAME} before its other entries, and no default is set \
              that names another one, so it would be started at every boot; first choose the present entry as the \

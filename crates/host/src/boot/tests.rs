@@ -3,6 +3,8 @@
 
 //! Boot loaders of machines that are files.
 
+mod default;
+
 use std::fs;
 
 use punctual_model::BootLoader;
@@ -220,35 +222,6 @@ fn a_loader_gets_a_copy_of_the_running_kernels_entry() {
             .is_complete()
     );
     assert_eq!(bench.file("/boot/loader/entries/punctual.conf"), None);
-}
-
-#[test]
-fn an_entry_that_would_become_the_default_is_not_made() {
-    let info = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-    let keyed = format!("{ENTRY}\nsort-key debian");
-    let first = ("/boot/loader/entries/a.conf", ENTRY);
-    let made = |more: &[(&str, &str)]| {
-        let bench = Bench::new(more);
-        let value = crate::one_shot::systemd_boot::encoded("systemd-boot 252.39");
-        fs::create_dir_all(bench.sys.full(info).parent().unwrap()).unwrap();
-        fs::write(bench.sys.full(info), value).unwrap();
-        bench.plan()
-    };
-    let plan = made(&[first]);
-    assert!(plan.files.is_empty() && plan.next.is_empty(), "{plan:#?}");
-    assert!(
-        plan.warnings[0].contains("sorts punctual.conf before"),
-        "{plan:#?}"
-    );
-    for other in [
-        ("/boot/loader/loader.conf", "default a.conf"),
-        ("/boot/loader/entries/z.conf", "title Z"),
-        ("/boot/loader/entries/b.conf", keyed.as_str()),
-    ] {
-        assert_eq!(made(&[first, other]).files.len(), 1, "{other:?}");
-    }
-    let text = &made(&[("/boot/loader/entries/b.conf", &keyed)]).files[0].new;
-    assert!(!text.contains("sort-key"), "{text}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ use crate::mounts::{Mount, Under};
 const DIRECTORIES: [&str; 2] = ["/boot/grub", "/boot/grub2"];
 /// File systems whose blocks GRUB writes into.
 const WRITABLE: [&str; 6] = ["ext2", "ext3", "ext4", "msdos", "vfat", "xfs"];
+/// The variable that names the entry of every boot.
+const SAVED: &str = "saved_entry";
 /// The variable that names the entry of the next boot.
 pub(super) const CHOICE: &str = "next_entry";
 /// The variable that says that the choice could not be cleared.
@@ -41,6 +43,27 @@ struct Stock {
     command: String,
     /// What stands before the kernel's file name: `/boot` or nothing.
     prefix: String,
+}
+
+/// Whether GRUB could start an entry `own` of loader entries in `directory` at every boot: it sorts them by name, and starts the first
+/// unless its default names one that is there.
+pub(crate) fn could_start(sys: &SysRoot, directory: &str, own: &str) -> bool {
+    let Some(grub) = Grub::find(sys) else {
+        return false;
+    };
+    let mut code = grub.code();
+    if !grub.config.is_empty() && !code.clone().any(|line| line.contains("blscfg")) {
+        return false;
+    }
+    let heeds = code.any(|line| line == format!("set default=\"${{{SAVED}}}\""));
+    let block = sys.read_up_to(&grub.environment(), MOST).ok();
+    let block = block.and_then(|(bytes, _)| EnvBlock::parse(&bytes).ok());
+    let saved = block.and_then(|block| block.value(SAVED));
+    let saved = saved.map(|id| format!("{}.conf", id.trim_end_matches(".conf")));
+    let is_other = |file: String| {
+        file != own && !file.contains('/') && sys.exists(&format!("{directory}/{file}"))
+    };
+    !(heeds && saved.is_some_and(is_other))
 }
 
 impl Grub {
