@@ -92,6 +92,7 @@ fn restore(thread: &Thread, entry: &Entry, access: &dyn Access, known: &CpuSet) 
         target,
         old: entry.old.clone(),
         new: entry.new.clone(),
+        begun: false,
         outcome: None,
         undone: Some(undone),
     }

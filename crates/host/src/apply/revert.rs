@@ -54,6 +54,8 @@ enum Due {
     Nothing,
     /// Write the old value where this one reads; any other one is someone else's.
     From(String),
+    /// The same, where this one reads or one on the way to it: the write may have been cut off.
+    Towards(String),
     /// Write the old value, whatever reads: the kernel itself changed it.
     Always,
     /// Leave it: somebody else has set it.
@@ -396,9 +398,19 @@ fn due(entry: &Entry, progress: &Progress, journal: &Journal) -> Due {
         Some(StepOutcome::Normalised { value } | StepOutcome::Invalid { value }) => {
             Due::From(value.clone())
         }
+        None | Some(StepOutcome::Hung) if entry.is_stepwise() => Due::Towards(new.clone()),
         // Nothing is known to have been written: only what reads as wanted is ours.
         _ => Due::From(new.clone()),
     }
+}
+
+/// Whether a number lies between two others.
+fn is_between(value: &str, a: &str, b: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let (Some(value), Some(a), Some(b)) = (number(value), number(a), number(b)) else {
+        return false;
+    };
+    (a.min(b)..=a.max(b)).contains(&value)
 }
 
 /// Writes the old value, unless something speaks against it: then it returns what became of the setting.
@@ -413,6 +425,9 @@ fn write_back(entry: &Entry, due: &Due, access: &dyn Access, cpus: Cpus<'_>) -> 
     }
     let ours = match due {
         Due::From(ours) => same(&found, ours, cpus.online),
+        Due::Towards(ours) => {
+            same(&found, ours, cpus.online) || is_between(&found, &entry.old, ours)
+        }
         Due::Always => true,
         Due::Leave | Due::Nothing => false,
     };

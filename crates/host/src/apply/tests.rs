@@ -4,6 +4,7 @@
 //! Settings that misbehave, and a program that is killed at every write.
 
 mod cpus;
+mod cut;
 mod watchdogs;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

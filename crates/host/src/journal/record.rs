@@ -12,6 +12,7 @@ use punctual_model::{
 use serde::{Deserialize, Serialize};
 
 use super::{JournalError, Progress};
+use crate::knob::{Part, find};
 
 /// Value of `format` in the first line.
 pub const JOURNAL_FORMAT: &str = "punctual.journal/1";
@@ -185,6 +186,12 @@ impl Entry {
         self.knob.is_empty()
     }
 
+    /// Whether the kernel writes it step by step: a write that is cut off leaves a value on the way.
+    pub(crate) fn is_stepwise(&self) -> bool {
+        let knob = find(&self.knob);
+        knob.is_some_and(|knob| matches!(knob.part, Part::Memory { huge: true, .. }))
+    }
+
     /// Returns the knob with its instance: `irq.affinity@24`.
     pub fn full_name(&self) -> String {
         self.report(&Progress::default()).full_name()
@@ -198,6 +205,7 @@ impl Entry {
             target: self.target.clone(),
             old: self.old.clone(),
             new: self.new.clone(),
+            begun: progress.begun,
             outcome: progress.outcome.clone(),
             undone: progress.undone.clone(),
         }

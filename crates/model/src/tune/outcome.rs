@@ -158,7 +158,10 @@ pub struct StepReport {
     pub old: String,
     /// The value wanted. Null for a setting that was only kept.
     pub new: Option<String>,
-    /// What became of the change. Null where it was not tried.
+    /// Whether its write was begun. Without an outcome it may have been made, or cut off.
+    #[serde(default)]
+    pub begun: bool,
+    /// What became of the change. Null where it was not tried, or where nobody saw.
     pub outcome: Option<StepOutcome>,
     /// What became of taking it back. Null where that was not tried.
     pub undone: Option<Undone>,

@@ -245,6 +245,7 @@ fn told(report: &TuningReport) -> Table {
         let what = match (&step.undone, &step.outcome) {
             (Some(of), _) => undone(of),
             (None, Some(of)) => outcome(of),
+            (None, None) if step.begun => "perhaps written".to_owned(),
             (None, None) => "not tried".to_owned(),
         };
         let new = step.new.clone().unwrap_or_else(|| "kept".to_owned());
@@ -268,6 +269,12 @@ fn tally(report: &TuningReport) -> String {
                 s.new.is_some() && s.undone.is_none() && s.outcome.as_ref().is_some_and(kind)
             })
         };
+        let unseen = |begun: bool| {
+            count(&|s| {
+                let open = s.undone.is_none() && s.outcome.is_none();
+                s.new.is_some() && open && s.begun == begun
+            })
+        };
         parts.extend([
             (step(|o| *o == StepOutcome::Applied), "as wanted"),
             (
@@ -283,10 +290,8 @@ fn tally(report: &TuningReport) -> String {
                 step(|o| !o.is_fine() && !matches!(o, StepOutcome::ChangedMeanwhile { .. })),
                 "unavailable",
             ),
-            (
-                count(&|s| s.new.is_some() && s.undone.is_none() && s.outcome.is_none()),
-                "not tried",
-            ),
+            (unseen(true), "perhaps written"),
+            (unseen(false), "not tried"),
         ]);
     }
     // A status has these where a revert was interrupted, and not of what was only kept.

@@ -104,6 +104,7 @@ fn report(action: TuningAction, outcomes: Vec<(StepOutcome, Option<Undone>)>) ->
         target: Target::file("/x"),
         old: "1".to_owned(),
         new: Some("2".to_owned()),
+        begun: true,
         outcome: Some(outcome),
         undone,
     });
@@ -289,4 +290,16 @@ fn settings_are_listed_with_whether_they_can_be_written() {
         text.contains(" Not listed  Why\n vm.y        not here"),
         "{text}"
     );
+}
+
+#[test]
+fn a_write_that_had_begun_when_its_program_ended_is_perhaps_made() {
+    let mut report = report(TuningAction::Status, vec![(StepOutcome::Applied, None)]);
+    report.steps[0].outcome = None;
+    let text = page(&Document::of_tuning(&report), Detail::Full);
+    assert!(text.contains("1 perhaps written"), "{text}");
+    assert!(!text.contains("not tried"), "{text}");
+    report.steps[0].begun = false;
+    let text = page(&Document::of_tuning(&report), Detail::Full);
+    assert!(text.contains("1 not tried"), "{text}");
 }
