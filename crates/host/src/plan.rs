@@ -15,6 +15,8 @@ mod safety;
 mod settings;
 mod threads;
 
+pub(crate) use partition::PARTITION;
+
 use punctual_model::{
     Codec, CpuSet, Hold, KnobNote, Ordered as _, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped,
     Target,

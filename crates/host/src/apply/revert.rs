@@ -25,6 +25,7 @@ use punctual_sys::SysRoot;
 use super::inherit;
 use crate::journal::{Entry, Journal, Progress, Record, agree};
 use crate::knob::{Access, AccessError, Fault};
+use crate::plan::PARTITION;
 
 /// How a revert ended.
 #[derive(Clone, Debug)]
@@ -97,6 +98,7 @@ pub fn revert(
         let due = match theirs.contains(&seq) {
             true => Due::Leave,
             false => match due(&entry, &progress, journal) {
+                Due::From(_) if is_in_use(&entry, sys) => Due::Leave,
                 Due::From(_) if ours.contains(&entry.target) => Due::Always,
                 due => due,
             },
@@ -411,6 +413,26 @@ fn is_between(value: &str, a: &str, b: &str) -> bool {
         return false;
     };
     (a.min(b)..=a.max(b)).contains(&value)
+}
+
+/// Whether other groups have come to use a controller that this session switched on: without it their limits would be gone.
+fn is_in_use(entry: &Entry, sys: &SysRoot) -> bool {
+    let Target::Controller { path, .. } = &entry.target else {
+        return false;
+    };
+    let Some((root, _)) = path.rsplit_once('/') else {
+        return false;
+    };
+    let limits = |group: &String| {
+        ["cpuset.cpus", "cpuset.mems"].iter().any(|file| {
+            sys.read(&format!("{root}/{group}/{file}"))
+                .is_ok_and(|list| !list.trim().is_empty())
+        })
+    };
+    let groups = sys.names(root).unwrap_or_default();
+    groups
+        .iter()
+        .any(|group| group != PARTITION && limits(group))
 }
 
 /// Writes the old value, unless something speaks against it: then it returns what became of the setting.

@@ -13,6 +13,9 @@ use super::Planner;
 use crate::knob::{KnobKind, PartitionRoot};
 use crate::profile::{Value, Want};
 
+/// The group of the CPUs for real-time work.
+pub(crate) const PARTITION: &str = "punctual";
+
 impl Planner<'_> {
     /// Plans a partition of the CPUs for real-time work.
     pub(super) fn partition(&mut self, wants: &[Want]) {
@@ -54,7 +57,7 @@ impl Planner<'_> {
             };
             self.presence(knob, target);
         }
-        let group = format!("{root}/punctual");
+        let group = format!("{root}/{PARTITION}");
         self.presence(
             knob,
             Target::Directory {
@@ -74,7 +77,7 @@ impl Planner<'_> {
                 "punctual-housekeeping",
                 self.plan.cpus_housekeeping.to_string(),
             ),
-            ("punctual", self.plan.cpus_rt.to_string()),
+            (PARTITION, self.plan.cpus_rt.to_string()),
         ];
         for (name, cpus) in &sets {
             let group = format!("{root}/{name}");
@@ -89,7 +92,7 @@ impl Planner<'_> {
             self.bare_step(knob, &file("mems"), Codec::List, ["", mems]);
         }
         let balance = |group: &str| format!("{group}/cpuset.sched_load_balance");
-        let own = balance(&format!("{root}/punctual"));
+        let own = balance(&format!("{root}/{PARTITION}"));
         self.bare_step(knob, &own, Codec::Flag, ["1", "0"]);
         self.bare_step(knob, &balance(root), Codec::Flag, ["1", "0"]);
     }

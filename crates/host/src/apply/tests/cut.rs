@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Writes that were cut in the middle.
+//! Writes that were cut in the middle, and a controller that others have come to use.
 
 use super::*;
 use crate::journal::Record;
@@ -53,4 +53,36 @@ fn a_write_that_had_begun_is_reported_as_such() {
     assert!(!begun(&journal));
     journal.note(Record::Begin { seq: 0 }).unwrap();
     assert!(begun(&journal));
+}
+
+#[test]
+fn a_controller_that_other_groups_have_come_to_use_stays() {
+    let root = "/sys/fs/cgroup";
+    let target = Target::Controller {
+        path: format!("{root}/cgroup.subtree_control"),
+        name: "cpuset".to_owned(),
+    };
+    let name = target.to_string();
+    for (group, list, stays) in [
+        ("user.slice", "0-1", true),
+        ("user.slice", "", false),
+        ("punctual", "2-3", false),
+    ] {
+        let bench = Bench::new(&[(&name, "absent", Manner::Takes)]);
+        let mut plan = plan(&[("cgroup.partition", "absent", "present")]);
+        plan.steps[0].target = target.clone();
+        plan.steps[0].codec = Codec::Presence;
+        let (mut journal, _) = bench.apply(&plan);
+        let other = bench
+            .dir
+            .path()
+            .join(format!("{root}/{group}").trim_start_matches('/'));
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join("cpuset.cpus"), format!("{list}\n")).unwrap();
+        let reverted = bench.revert(&mut journal);
+        assert_eq!(!reverted.complete, stays, "{group} {list}: {reverted:#?}");
+        let now = bench.fake.dump()[&name].clone();
+        assert_eq!(now == "present", stays, "{group} {list}");
+        assert!(!reverted.again);
+    }
 }
