@@ -93,7 +93,7 @@ impl Watcher {
         };
         all.truncate(NAMED);
         let detail = format!(
-            "not judged: {}{more} computed without waiting until the end, and so had no cycle; name the others with --threads if that is meant to be",
+            "not judged: {}{more} computed to the end without waiting; if that is meant, name the others with --threads",
             all.join(", ")
         );
         Some(Check::fail("waits", detail))

@@ -128,10 +128,9 @@ struct Call {
 }
 
 /// What program a thread runs.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Program {
     /// It was not looked at yet.
-    #[default]
     Unknown,
     /// One whose system calls have the numbers of this kernel.
     Ours,
