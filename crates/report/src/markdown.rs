@@ -238,9 +238,11 @@ fn lines(chart: &Chart) -> String {
         if values().count() < 2 {
             continue;
         }
-        if let Some(line) = spark::line(&spark::cells(&levels, (low, high), SPARK)) {
-            let least = values().fold(f64::INFINITY, f64::min);
-            let most = values().fold(0.0, f64::max);
+        let cells = spark::cells(&levels, (low, high), SPARK);
+        if let Some(line) = spark::line(&cells) {
+            let drawn = || cells.iter().flatten().copied();
+            let least = drawn().fold(f64::INFINITY, f64::min);
+            let most = drawn().fold(0.0, f64::max);
             let of = format!(
                 "{}: {least:.1} .. {most:.1}{}",
                 series.name,

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use punctual_model::{Instrument, Interval, Policy, RunRecord};
 use punctual_verdict::number::compact;
 pub(crate) use punctual_verdict::number::{
-    difference, digits, lasting, percent, range, share, span, tiny, unit,
+    difference, digits, digits_down, digits_up, lasted, lasting, percent, range, share, span, tiny,
+    unit,
 };
 pub(crate) use punctual_verdict::words::clean;
 

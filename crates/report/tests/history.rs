@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use punctual_model::History;
+use punctual_report::chart::Drawing;
 use punctual_report::document::{Document, Material};
 use punctual_report::text::{Detail, page};
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ fn series(figure: &str, verdict: &str) -> Value {
     })
 }
 
-fn written(lines: &[Value]) -> String {
+fn document(lines: &[Value]) -> Document {
     let history: History = serde_json::from_value(json!({
         "format": "punctual.history/1",
         "method": {
@@ -34,11 +35,14 @@ fn written(lines: &[Value]) -> String {
         "refused": [],
     }))
     .unwrap();
-    let document = Document::new(&Material {
+    Document::new(&Material {
         histories: vec![history],
         ..Material::default()
-    });
-    page(&document, 80, Detail::Summary)
+    })
+}
+
+fn written(lines: &[Value]) -> String {
+    page(&document(lines), 80, Detail::Summary)
 }
 
 #[test]
@@ -62,4 +66,22 @@ fn only_runs_that_were_judged_are_without_a_change() {
         text.starts_with("No change was found in 1 series of 12 runs."),
         "{text}"
     );
+}
+
+#[test]
+fn a_chart_of_too_few_runs_does_not_say_that_no_change_was_found() {
+    let document = document(&[line(
+        "bench",
+        &[series("p99", "no_change"), series("max", "too_few_runs")],
+    )]);
+    let notes = document
+        .drawings()
+        .into_iter()
+        .map(|drawing| match drawing {
+            Drawing::Chart(chart) => chart.note.clone(),
+            other => panic!("{other:?}"),
+        });
+    let notes: Vec<String> = notes.collect();
+    assert!(notes[0].ends_with("No change was found."), "{notes:?}");
+    assert!(notes[1].ends_with("No change was looked for."), "{notes:?}");
 }

@@ -70,6 +70,15 @@ pub fn compact(setting: Nanos) -> String {
 
 /// Writes how long something takes, rounded up to two digits: `30 s`, `50 min`, `28 h`, `3.5 days`.
 pub fn lasting(time: Nanos) -> String {
+    two_digits(time, f64::ceil)
+}
+
+/// Writes how long something took: as [`lasting`], rounded down, so that no more is claimed than there was.
+pub fn lasted(time: Nanos) -> String {
+    two_digits(time, f64::floor)
+}
+
+fn two_digits(time: Nanos, whole: impl Fn(f64) -> f64) -> String {
     const UNITS: [(f64, &str); 6] = [
         (86_400e9, "days"),
         (3_600e9, "h"),
@@ -86,10 +95,8 @@ pub fn lasting(time: Nanos) -> String {
     let value = ns / scale;
     let decimals = usize::from(value < 10.0);
     let tens = [1.0, 10.0][decimals];
-    // Less than a millionth over is the error of a division.
-    // Plus 0 makes 0 of -0.
-    let up = ((value * tens - 1e-6).ceil() + 0.0) / tens;
-    let text = format!("{up:.decimals$}");
+    let number = bounded(value * tens, 1e-6, whole) / tens;
+    let text = format!("{number:.decimals$}");
     format!("{} {unit}", text.trim_end_matches(".0"))
 }
 
@@ -103,9 +110,30 @@ pub fn digits(x: f64) -> String {
 
 /// An upper bound: as [`digits`], never below it.
 pub fn digits_up(x: f64) -> String {
+    digits_to(x, f64::ceil)
+}
+
+/// A lower bound: as [`digits`], never above it.
+pub fn digits_down(x: f64) -> String {
+    digits_to(x, f64::floor)
+}
+
+fn digits_to(x: f64, whole: impl Fn(f64) -> f64) -> String {
     let decimals = decimals(x);
     let scale = 10_f64.powi(i32::try_from(decimals).unwrap_or(0));
-    format!("{:.decimals$}", (x * scale).ceil() / scale)
+    // The error of a product is far below a millionth here.
+    let number = bounded(x * scale, 1e-9, whole) / scale;
+    format!("{number:.decimals$}")
+}
+
+/// Rounds one way, except what the error of a division or a product took over a whole number.
+fn bounded(x: f64, error: f64, whole: impl Fn(f64) -> f64) -> f64 {
+    let nearest = x.round();
+    // Plus 0 makes 0 of -0.
+    match (x - nearest).abs() <= error {
+        true => nearest + 0.0,
+        false => whole(x) + 0.0,
+    }
 }
 
 fn decimals(x: f64) -> usize {
@@ -177,6 +205,44 @@ mod tests {
         };
         assert_eq!(range(&ends(0.0, 0.0), 1.0), "none seen");
         assert!(range(&ends(0.0, 1.0), 1.0).starts_with("0 .. 1"));
+    }
+
+    #[test]
+    fn a_bound_is_rounded_away_from_what_it_bounds() {
+        for (us, up, down) in [
+            (1_234.4, "1235", "1234"),
+            (13_592.249, "13593", "13592"),
+            (6_407.751, "6408", "6407"),
+            (4_234.2, "4235", "4234"),
+            (2.2, "2.200", "2.200"),
+            (0.57, "0.5700", "0.5700"),
+            (123.456, "123.5", "123.4"),
+            (-1.5, "-1.500", "-1.500"),
+            (0.0, "0", "0"),
+        ] {
+            assert_eq!(
+                (digits_up(us).as_str(), digits_down(us).as_str()),
+                (up, down)
+            );
+        }
+        // Whole nanoseconds are whole: no error of a product is rounded away from.
+        for ns in 1_000..10_000_u32 {
+            let us = f64::from(ns) / 1e3;
+            assert_eq!((digits_up(us), digits_down(us)), (digits(us), digits(us)));
+        }
+    }
+
+    #[test]
+    fn a_time_that_something_took_is_never_said_to_be_longer() {
+        for (ns, text) in [
+            (14_410_000_000_000, "4 h"),
+            (122_000_000_000, "2 min"),
+            (30_000_000_000, "30 s"),
+            (29_910_000_000, "29 s"),
+            (0, "0 ns"),
+        ] {
+            assert_eq!(lasted(Nanos::new(ns)), text);
+        }
     }
 
     #[test]

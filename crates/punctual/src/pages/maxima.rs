@@ -49,13 +49,14 @@ fn samples(run: &StoredRun) -> Result<Vec<Maxima>, ReadError> {
         Some(_) => ends(run)?,
     };
     let stretch = (until.saturating_sub(from)).div_ceil(MOMENTS as u64).max(1);
+    let record = run.record();
     let mut found: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
     for sample in run.samples()? {
         let sample = sample?;
         let stretches = found.entry(sample.thread).or_default();
         let number = sample.t_ns.saturating_sub(from) / stretch;
         let largest = stretches.entry(number).or_default();
-        *largest = (*largest).max(sample.latency_ns);
+        *largest = (*largest).max(record.not_below(sample.latency_ns));
     }
     let stretch_of = |(number, max_ns): (u64, u64)| {
         let begin = number.saturating_mul(stretch);

@@ -48,6 +48,38 @@ fn refused(answer: &Answer, status: i32) -> &str {
 }
 
 #[test]
+fn no_bound_is_written_as_less_than_it_is() {
+    let home = Home::aside();
+    let set = "cpus = '0'
+[[task]]
+name = 'first'
+period = '10ms'
+execution = '1234400ns'
+[[task]]
+name = 'second'
+period = '40ms'
+execution = '3ms'
+deadline = '4234200ns'
+";
+    let answer = check(&home, "set.toml", set, &[]);
+    let text = failed(&answer, 3);
+    let row = |name: &str| -> Vec<&str> {
+        let rows = text.lines().map(|line| line.split_whitespace().collect());
+        let mut rows = rows.filter(|row: &Vec<&str>| row.first() == Some(&name) && row.len() > 5);
+        rows.next().unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    // 1234.4 µs, and 4234.4 µs with a deadline at 4234.2 µs.
+    assert!(row("first").contains(&"1235"), "{text}");
+    let second = row("second");
+    assert!(
+        second.contains(&"4235") && second.contains(&"4234"),
+        "{text}"
+    );
+    // 8765.6 µs are left to the first.
+    assert!(row("first").contains(&"8765"), "{text}");
+}
+
+#[test]
 fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
     // Who runs alone changes throttling.
     let home = Home::new();

@@ -29,8 +29,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         ),
     );
     let mut names = Vec::new();
-    let mut points = Vec::new();
-    let mut invalid = chart::Validity::Valid;
+    let mut parts: Vec<(chart::Validity, Vec<Point>)> = Vec::new();
     for run in runs {
         let record = run.record();
         let threads = record.setup.as_ref().and_then(|s| s.options.get("threads"));
@@ -58,17 +57,16 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
                 rate.count.to_string(),
             ]);
             if let Some(value) = rate.value {
-                points.push(
-                    Point::at(value, names.len() as f64)
-                        .within(rate.interval.map(|i| (i.low.max(0.0), i.high)))
-                        .of(rate.count),
-                );
+                let point = Point::at(value, names.len() as f64)
+                    .within(rate.interval.map(|i| (i.low.max(0.0), i.high)))
+                    .of(rate.count);
+                match parts.iter_mut().find(|(of, _)| *of == run.validity()) {
+                    Some((_, points)) => points.push(point),
+                    None => parts.push((run.validity(), vec![point])),
+                }
                 let thread = rate.labels.get("thread").map(String::as_str).unwrap_or("0");
                 names.push(format!("{}, thread {thread}, load {load}", run.name));
             }
-        }
-        if run.validity() != chart::Validity::Valid {
-            invalid = run.validity();
         }
     }
     if table.rows.is_empty() {
@@ -77,10 +75,15 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
     table.notes.push(
         "The layout of Raju and Govindarajulu (2015): real-time threads, the load, failures a second. Low, High: 95 % interval. -: the iterations allow none.".to_owned(),
     );
-    if points.len() < 2 {
+    let of = |points: &[Point]| points.iter().filter_map(|p| p.count).sum();
+    let iterations: u64 = parts.iter().map(|(_, points)| of(points)).sum();
+    if names.len() < 2 {
         return vec![Block::Table(table)];
     }
-    let iterations: u64 = points.iter().filter_map(|p| p.count).sum();
+    let series = parts.into_iter().map(|(validity, points)| {
+        let iterations = counted(of(&points), "iteration");
+        chart::Series::new("failures", iterations, Shape::Points, points, validity)
+    });
     let chart = Chart {
         id: ids.make("deadline-failures"),
         title: "Failures a second".to_owned(),
@@ -90,13 +93,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         ),
         x: Axis::linear(format!("Failures in {}", times.of_figure("1/s"))),
         y: Axis::names("", names),
-        series: vec![chart::Series::new(
-            "failures",
-            counted(iterations, "iteration"),
-            Shape::Points,
-            points,
-            invalid,
-        )],
+        series: series.collect(),
         marks: Vec::new(),
     };
     vec![Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))]

@@ -503,9 +503,10 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
         title: heading.clone(),
         note: format!(
             "Each dot is one run, in order; lines are the levels between changes. {}",
-            match series.changes.len() {
-                0 => "No change was found.".to_owned(),
-                n => format!("{}, marked.", counted(n as u64, "change")),
+            match (series.changes.len(), series.verdict) {
+                (0, HistoryVerdict::TooFewRuns) => "No change was looked for.".to_owned(),
+                (0, _) => "No change was found.".to_owned(),
+                (n, _) => format!("{}, marked.", counted(n as u64, "change")),
             }
         ),
         x: Axis::linear(match history.method.by.as_str() {

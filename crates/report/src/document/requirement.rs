@@ -9,7 +9,7 @@ use punctual_verdict::claims::{at_least, at_most};
 
 use super::facts::plural;
 use crate::clock_or_count::Times;
-use crate::number::{lasting, percent, span, tiny};
+use crate::number::{lasted, lasting, percent, span, tiny};
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
 pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times: Times) -> String {
@@ -84,7 +84,7 @@ fn counts(result: &RequirementResult) -> String {
     };
     let time = result
         .run_time_ns
-        .map_or_else(String::new, |time| format!(" of {}{all}", lasting(time)));
+        .map_or_else(String::new, |time| format!(" of {}{all}", lasted(time)));
     format!("{later}{source}, in {runs}{time}")
 }
 

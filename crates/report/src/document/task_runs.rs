@@ -13,6 +13,7 @@ use super::parts::{Block, Ids, KeyFigure, Table, Tone};
 use super::runs::Named;
 use super::series::micros_of;
 use super::tasks::{policy_words, verdict_words};
+use crate::number::digits_up;
 
 /// The tasks of a table in the answer; of more the number is said.
 const NAMED: usize = 3;
@@ -156,7 +157,7 @@ fn table(run: &TasksRun, unit: &str, of: &str) -> Table {
                 seen.jobs.to_string(),
                 seen.missed.to_string(),
                 cell(Some(task.deadline_ns)),
-                cell(bound.response_ns),
+                bound.response_ns.map_or_else(|| "-".to_owned(), above),
                 cell(seen.longest_response_ns),
                 seen.above_bound.to_string(),
                 cell(seen.longest_execution_ns),
@@ -189,6 +190,11 @@ fn table(run: &TasksRun, unit: &str, of: &str) -> Table {
     table
 }
 
+/// Writes a bound in µs, never below it.
+fn above(bound: Nanos) -> String {
+    digits_up(bound.get() as f64 / 1e3)
+}
+
 /// Why responses of a task were longer than its bound.
 fn why(seen: &TaskSeen, bound: &TaskBound, unit: &str) -> Vec<(&'static str, String)> {
     let (Some(worst), Some(limit)) = (&seen.worst, bound.response_ns) else {
@@ -212,7 +218,7 @@ fn why(seen: &TaskSeen, bound: &TaskBound, unit: &str) -> Vec<(&'static str, Str
             seen.name,
             seen.above_bound,
             counted(seen.jobs, "job"),
-            micros(limit.get() as f64),
+            above(limit),
             each.collect::<Vec<_>>().join(", ")
         ),
     )];

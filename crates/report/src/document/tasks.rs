@@ -10,7 +10,7 @@ use punctual_stats::float;
 
 use super::named::counted;
 use super::parts::{Block, Document, Table, Tone};
-use crate::number::{digits, percent, span};
+use crate::number::{digits, digits_down, digits_up, percent, span};
 
 impl Document {
     /// Says whether the tasks of a set meet their deadlines by analysis.
@@ -153,23 +153,25 @@ fn tasks(check: &TasksCheck) -> Table {
     );
     let each = check.set.tasks.iter().zip(&check.tasks);
     table = table.with(each.map(|(task, bound)| {
-        let us = |ns: u64| digits(float(ns) / 1e3);
+        let [up, down] = [digits_up, digits_down].map(|to| move |ns: u64| to(float(ns) / 1e3));
         vec![
             task.name.clone(),
             bound.cpus.to_string(),
             policy_words(task.policy),
-            us(task.deadline_ns.get()),
+            down(task.deadline_ns.get()),
             bound
                 .response_ns
-                .map_or_else(|| "none".to_owned(), |r| us(r.get())),
-            bound.slack_ns.map_or_else(String::new, |slack| {
-                let text = us(slack.unsigned_abs());
-                if slack < 0 { format!("-{text}") } else { text }
-            }),
+                .map_or_else(|| "none".to_owned(), |r| up(r.get())),
+            bound
+                .slack_ns
+                .map_or_else(String::new, |slack| match slack {
+                    0.. => down(slack.unsigned_abs()),
+                    _ => format!("-{}", up(slack.unsigned_abs())),
+                }),
             digits_of_share(bound),
             match bound.blocking_ns.is_zero() {
                 true => String::new(),
-                false => us(bound.blocking_ns.get()),
+                false => up(bound.blocking_ns.get()),
             },
             delayed(bound),
         ]

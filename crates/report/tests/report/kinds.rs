@@ -4,6 +4,7 @@
 //! Latencies of several kinds.
 
 use punctual_model::{Interval, Series, Setup};
+use punctual_report::chart::{Drawing, Validity};
 use punctual_report::text;
 
 use super::{common, irq};
@@ -51,6 +52,42 @@ fn the_kind_that_the_total_is_of_has_its_figures_without_histograms() {
     assert!(head.unwrap().contains("p50 low .. high"), "{said}");
     assert!(!head.unwrap().contains("p99 low"), "{said}");
     assert!(row.contains(&"18.43") && row.contains(&"22.11"), "{said}");
+}
+
+#[test]
+fn failures_of_each_run_are_drawn_as_valid_as_that_run_is() {
+    let run = |name: &str| {
+        let rate = super::estimate("misses_per_second", "1/s", 12.0).at("thread", 0);
+        let mut item = super::figures("deadline", vec![rate]);
+        item.record.name = Some(name.to_owned());
+        item
+    };
+    let mut counted = run("in a guest");
+    counted.record.guest = Some(super::counting());
+    let document = super::document(vec![super::invalid(run("failed")), run("fine"), counted]);
+    let drawings = document.drawings().into_iter();
+    let mut charts = drawings.filter_map(|drawing| match drawing {
+        Drawing::Chart(chart) if chart.id == "deadline-failures" => Some(chart),
+        _ => None,
+    });
+    let series = &charts.next().unwrap().series;
+    let drawn: Vec<_> = series
+        .iter()
+        .map(|of| {
+            (
+                of.validity,
+                of.points.iter().map(|p| p.y).collect::<Vec<_>>(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        drawn,
+        [
+            (Validity::Invalid, vec![0.0]),
+            (Validity::Valid, vec![1.0]),
+            (Validity::Virtual, vec![2.0]),
+        ]
+    );
 }
 
 #[test]

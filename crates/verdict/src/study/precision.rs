@@ -3,7 +3,7 @@
 
 //! How precise a mean is, and how long it takes to know it better.
 
-use punctual_model::{Better, Nanos, StudyAnswer, StudyRow};
+use punctual_model::{Better, Interval, Nanos, StudyAnswer, StudyRow};
 use punctual_stats::float;
 
 use super::Cells;
@@ -26,7 +26,7 @@ pub fn precision(cells: &Cells, step_ns: f64) -> StudyAnswer {
         else {
             continue;
         };
-        let half = (ends.high - ends.low) / 2.0;
+        let half = longer_half(mean, ends);
         rows.push(StudyRow {
             cell: group.name.clone(),
             figure: "mean".to_owned(),
@@ -77,6 +77,11 @@ fn needed(half: f64, step_ns: f64, count: u64, duration: Nanos) -> String {
     )
 }
 
+/// Half of the interval of a mean; where 0 cuts it, its longer part, which is what the mean is known by.
+fn longer_half(mean: f64, ends: Interval) -> f64 {
+    (ends.high - mean).max(mean - ends.low)
+}
+
 /// A large number with three digits.
 fn many(n: f64) -> String {
     match n {
@@ -89,6 +94,17 @@ fn many(n: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_that_ends_at_0_does_not_look_more_precise() {
+        let ends = |low, high| Interval {
+            low,
+            high,
+            confidence: 0.95,
+        };
+        assert_eq!(longer_half(8.0, ends(0.0, 19.0)), 11.0);
+        assert_eq!(longer_half(8.0, ends(5.0, 11.0)), 3.0);
+    }
 
     #[test]
     fn half_the_width_takes_four_times_the_samples() {

@@ -495,7 +495,10 @@ impl Analysis {
             Layout::Pairs(pairs) => pairs.iter().map(|(a, _)| *a).collect(),
         };
         let of = side(&values, self.data.scale, options.confidence);
-        of.interval.map(|interval| (interval.low, interval.high))
+        let interval = of.interval.map(|interval| (interval.low, interval.high));
+        // A baseline that does not vary is known by its value.
+        let constant = of.deviation.is_some_and(|deviation| deviation == 0.0);
+        interval.or_else(|| of.estimate.filter(|_| constant).map(|a| (a, a)))
     }
 }
 
@@ -507,7 +510,10 @@ fn level(options: &Options, asked: usize, look: Look) -> f64 {
 
 fn side(values: &[f64], scale: Scale, confidence: f64) -> Side {
     let moments = moments(values);
-    let interval = mean_interval(&moments, values.len() as f64, confidence);
+    // Equal values do not say how far the next one may be from them; that nothing was seen is said of any number of runs.
+    let tells = moments.std_dev().is_some_and(|deviation| deviation > 0.0)
+        || (matches!(scale, Scale::Linear) && values.iter().all(|value| *value == 0.0));
+    let interval = mean_interval(&moments, values.len() as f64, confidence).filter(|_| tells);
     let back = |x: f64| match scale {
         Scale::Log => x.exp(),
         Scale::Linear => x,

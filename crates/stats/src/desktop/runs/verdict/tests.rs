@@ -38,6 +38,25 @@ fn a_clear_effect_is_worse_or_better_by_the_direction() {
 }
 
 #[test]
+fn equal_runs_have_no_interval_of_no_width() {
+    for runs in [2, 8] {
+        let outcome = ask(&vec![27.0; runs], &vec![31.0; runs]);
+        assert_eq!(outcome.baseline.interval, None);
+        assert_eq!(outcome.candidate.interval, None);
+        assert_close(outcome.baseline.estimate, 27.0, 1e-12);
+        assert_eq!(outcome.baseline.deviation, Some(0.0));
+    }
+    // Beside a baseline that does not vary, a candidate that does has an interval of both differences.
+    let mut samples = Samples::new(3);
+    let outcome = ask(&[50.0; 8], &runs(&mut samples, 8, 60.0, 0.02));
+    assert_eq!(outcome.baseline.interval, None);
+    let [ratio, difference] = [outcome.ratio, outcome.difference].map(|of| of.unwrap().interval);
+    let (ratio, difference) = (ratio.unwrap(), difference.unwrap());
+    assert!((difference.low - 50.0 * (ratio.low - 1.0)).abs() < 1e-9);
+    assert!((difference.high - 50.0 * (ratio.high - 1.0)).abs() < 1e-9);
+}
+
+#[test]
 fn one_run_a_side_concludes_nothing_and_says_how_many_are_missing() {
     let outcome = ask(&[50.0], &[90.0]);
     assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(3) });
