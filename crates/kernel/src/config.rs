@@ -7,6 +7,7 @@
 //! `olddefconfig`), reads the result back, and names each option that did not become what was asked, with what it
 //! lacks from the source's own Kconfig files.
 
+mod asked;
 mod check;
 mod configure;
 mod explain;

@@ -309,6 +309,7 @@ fn described(
         base: order.wish.base.name(),
         end: BuildEnd::Failed,
         unmet: configured.unmet.clone(),
+        remarks: configured.remarks.clone(),
         config_sha256: configured.sha256(),
         image: None,
         image_bytes: None,

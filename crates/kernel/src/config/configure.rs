@@ -15,8 +15,9 @@ use punctual_sys::PathError;
 use punctual_sys::SysRoot;
 use sha2::{Digest as _, Sha256};
 
+use super::asked::{Asked, Undone, asked, undone};
 use super::explain::explain;
-use super::fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT, tiny};
+use super::fragment::{Fragment, tiny};
 use super::kconfig::{Kconfig, KconfigError, Kind};
 use super::values::{OFF, OddLine, Values};
 use crate::boot::kind;
@@ -159,7 +160,11 @@ pub fn configure(
     sys: &SysRoot,
     stop: &dyn Fn() -> bool,
 ) -> Result<Configured, ConfigError> {
-    let (mut fragment, fragments) = asked(wish)?;
+    let Asked {
+        mut fragment,
+        names: fragments,
+        demands,
+    } = asked(wish)?;
     tree.needs_compiler()?;
     let mut remarks = Vec::new();
     fs::create_dir_all(output).map_err(PathError::at("make directory", output))?;
@@ -198,9 +203,20 @@ pub fn configure(
         }
     }
     let values = read_file(&dot)?;
-    let unmet = unmet(&fragment, &values, &kconfig);
+    let mut unmet = unmet(&fragment, &values, &kconfig);
+    for demand in demands {
+        match undone(demand, &fragment, &values, &kconfig) {
+            Some(Undone::Unmet(option)) => unmet.push(option),
+            Some(Undone::Said(remark)) => remarks.push(remark),
+            None => {}
+        }
+    }
+    unmet.sort_by(|a, b| a.name.cmp(&b.name));
+    let removed = unmet
+        .iter()
+        .filter(|of| !fragment.wanted.mentions(&of.name));
     Ok(Configured {
-        wanted: fragment.wanted.len(),
+        wanted: fragment.wanted.len() + removed.count(),
         values,
         fragments,
         unmet,
@@ -281,57 +297,6 @@ fn unmet(fragment: &Fragment, values: &Values, kconfig: &Kconfig) -> Vec<UnmetOp
             why: explain(kconfig, values, name, wanted),
         })
         .collect()
-}
-
-/// Puts all together that is asked for, with the names of its parts.
-fn asked(wish: &Wish) -> Result<(Fragment, Vec<String>), ConfigError> {
-    let mut all = Fragment::default();
-    let mut names = Vec::new();
-    if let Some(model) = wish.model {
-        let fragment = builtin(MODELS, model.name(), "--model")?;
-        all.add(&fragment);
-        names.push(format!("model {model}"));
-    }
-    for (list, given, option) in [
-        (WITH, &wish.with, "--with"),
-        (WITHOUT, &wish.without, "--without"),
-    ] {
-        for name in given {
-            all.add(&builtin(list, name, option)?);
-            names.push(format!("{} {name}", option.trim_start_matches('-')));
-        }
-    }
-    for path in &wish.files {
-        all.add(&read_fragment(path)?);
-        names.push(path.display().to_string());
-    }
-    for set in &wish.set {
-        let line = match set.strip_prefix("CONFIG_") {
-            Some(_) => set.clone(),
-            None => format!("CONFIG_{set}"),
-        };
-        let fragment = Fragment::parse(&line).ok().filter(|f| f.wanted.len() == 1);
-        let Some(fragment) = fragment else {
-            return Err(ConfigError::Usage {
-                option: format!("--set {set}"),
-                reason: "is not NAME=VALUE".to_owned(),
-            });
-        };
-        all.add(&fragment);
-        names.push(format!("set {set}"));
-    }
-    Ok((all, names))
-}
-
-fn builtin(list: &[Builtin], name: &str, option: &str) -> Result<Fragment, ConfigError> {
-    let found = list.iter().find(|builtin| builtin.name == name);
-    found.map(Builtin::fragment).ok_or_else(|| {
-        let names: Vec<&str> = list.iter().map(|builtin| builtin.name).collect();
-        ConfigError::Usage {
-            option: format!("{option} {name}"),
-            reason: format!("is not one of {}", names.join(", ")),
-        }
-    })
 }
 
 /// Variables by which make, or the kernel's Makefile, builds something else than is asked for and recorded here.

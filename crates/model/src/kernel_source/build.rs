@@ -45,6 +45,9 @@ pub struct BuiltKernel {
     pub end: BuildEnd,
     /// Options that did not become what was asked.
     pub unmet: Vec<UnmetOption>,
+    /// What one should know of the configuration. Absent where there is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// SHA-256 of the options.
     pub config_sha256: String,
     /// Path of the image that boots. Null where there is none.

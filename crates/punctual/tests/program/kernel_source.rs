@@ -5,6 +5,7 @@
 //! what the real one does in minutes.
 
 mod builds;
+mod undone;
 
 use std::fs;
 use std::path::{Path, PathBuf};

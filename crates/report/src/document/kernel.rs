@@ -136,6 +136,8 @@ impl Document {
             let caption = format!("Options of {}", build.name);
             Block::Table(unmet(&caption, &build.unmet))
         }));
+        let remarks = report.builds.iter().flat_map(|build| &build.remarks);
+        blocks.push(Block::facts(remarks.map(|remark| ("Note", remark.clone()))));
         let packages = report.builds.iter().filter(|b| !b.packages.is_empty());
         blocks.push(Block::facts(packages.map(|build| {
             let named: Vec<String> = build.packages.iter().take(NAMED).cloned().collect();

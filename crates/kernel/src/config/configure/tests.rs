@@ -5,52 +5,6 @@
 
 use super::*;
 
-fn wish() -> Wish {
-    Wish {
-        base: Base::Tiny,
-        model: Some(KernelModel::Rt),
-        with: vec!["timerlat".to_owned()],
-        without: vec!["power-management".to_owned()],
-        files: Vec::new(),
-        set: vec!["HZ=1000".to_owned(), "CONFIG_SMP=n".to_owned()],
-    }
-}
-
-#[test]
-fn what_is_asked_is_put_together_in_order() {
-    let (fragment, names) = asked(&wish()).unwrap();
-    assert_eq!(fragment.wanted.value("PREEMPT_RT"), "y");
-    assert_eq!(fragment.wanted.value("TIMERLAT_TRACER"), "y");
-    assert!(fragment.wanted.mentions("CPU_IDLE") && !fragment.wanted.is_on("CPU_IDLE"));
-    assert_eq!(fragment.wanted.value("HZ"), "1000");
-    assert_eq!(
-        names,
-        [
-            "model rt",
-            "with timerlat",
-            "without power-management",
-            "set HZ=1000",
-            "set CONFIG_SMP=n"
-        ]
-    );
-}
-
-#[test]
-fn a_word_that_is_not_known_is_named_with_those_that_are() {
-    let mut odd = wish();
-    odd.with = vec!["timer".to_owned()];
-    let err = asked(&odd).unwrap_err().to_string();
-    assert!(
-        err.starts_with("--with timer: is not one of bridgers2015,"),
-        "{err}"
-    );
-    for set in ["HZ", "HZ=", "A B=y", "#=y"] {
-        let mut odd = wish();
-        odd.set = vec![set.to_owned()];
-        asked(&odd).unwrap_err();
-    }
-}
-
 #[test]
 fn a_text_that_was_given_without_quotes_gets_them() {
     let dir = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use punctual_kernel::patch::Limits;
 use punctual_kernel::source::{self, Fetched, KernelStoreError, StoredKind, WantedSource};
 use punctual_model::{
     AppliedSeries, BandVerdict, Check, KernelModel, KernelSource, Nanos, PatchOutcome, PatchResult,
-    RtFlow, RtStepKind,
+    RtFlow, RtStepKind, UnmetOption,
 };
 use punctual_sys::SysRoot;
 
@@ -402,12 +402,11 @@ impl Run<'_> {
             &|| self.stop.is_set(),
         );
         let made = made.map_err(config::not_configured)?;
-        if !made.values.is_on("PREEMPT_RT") {
-            let unmet = made.unmet.iter().find(|option| option.name == "PREEMPT_RT");
-            let why = unmet.map_or("the source does not have the option", |option| &option.why);
+        let is_off = |option: &&UnmetOption| option.name == "PREEMPT_RT" && option.wanted == "y";
+        if let Some(unmet) = made.unmet.iter().find(is_off) {
             return Err(
                 CliError::failed_to("configure the kernel: PREEMPT_RT is not set")
-                    .because(why.to_owned()),
+                    .because(unmet.why.clone()),
             );
         }
         let unmet = match made.unmet.len() {
