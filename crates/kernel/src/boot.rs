@@ -6,6 +6,7 @@
 
 mod architecture;
 mod archive;
+mod identity;
 mod image;
 mod initramfs;
 mod launch;

@@ -68,6 +68,9 @@ impl fmt::Display for GuestAgent {
 pub struct Guest {
     /// The kernel's image.
     pub kernel: String,
+    /// SHA-256 of that file, in hexadecimal digits: a build leaves another image at the same path. Absent in runs of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_sha256: Option<String>,
     /// What counted its time.
     pub time: GuestTime,
     /// Time that an instruction takes. Null unless time is virtual.

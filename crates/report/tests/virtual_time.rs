@@ -30,6 +30,7 @@ fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
         record.total.mean_ns = Some(ns * (1.0 + 0.001 * f64::from(block)));
         record.guest = Some(Guest {
             kernel: "vmlinuz".to_owned(),
+            kernel_sha256: None,
             time,
             instruction_ns: Some(Nanos::new(8)),
             command_line: String::new(),
@@ -290,6 +291,39 @@ fn runs_of_guests_that_ran_other_programs_are_said_to_differ_in_that() {
             said.contains("guest's agent: rt small aaaaaaaaaaaa; ") && said.contains(named),
             "{said}"
         );
+    }
+}
+
+#[test]
+fn runs_of_two_images_at_one_path_are_said_to_differ_in_that() {
+    let differs = |images: [Option<&str>; 2]| {
+        let mut groups = vec![
+            group("before", 30e3, GuestTime::Virtual),
+            group("after", 90e3, GuestTime::Virtual),
+        ];
+        for (group, image) in groups.iter_mut().zip(images) {
+            for run in &mut group.runs {
+                let guest = run.record.guest.as_mut().unwrap();
+                guest.kernel_sha256 = image.map(|digit| digit.repeat(64));
+            }
+        }
+        let comparison = compare(groups, &asked()).unwrap();
+        let remark = comparison.remarks.iter().find(|r| r.id == "differs");
+        remark.map(|remark| remark.detail.clone())
+    };
+    assert_eq!(differs([None, None]), None);
+    assert_eq!(differs([Some("a"), Some("a")]), None);
+    for (images, said) in [
+        (
+            [Some("a"), Some("b")],
+            "kernel image: before aaaaaaaaaaaa; after bbbbbbbbbbbb",
+        ),
+        (
+            [None, Some("b")],
+            "kernel image: before not recorded; after bbbbbbbbbbbb",
+        ),
+    ] {
+        assert_eq!(differs(images).as_deref(), Some(said));
     }
 }
 

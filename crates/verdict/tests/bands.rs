@@ -13,6 +13,7 @@ fn cell(values: &[(f64, u64)]) -> LatencyCell {
         let mut record = common::run();
         record.guest = Some(Guest {
             kernel: "k".to_owned(),
+            kernel_sha256: None,
             time: GuestTime::Virtual,
             instruction_ns: None,
             command_line: String::new(),

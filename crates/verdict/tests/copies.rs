@@ -17,6 +17,7 @@ fn compared(time: GuestTime, seeds: [u64; 5], margin: Option<Margin>) -> Compari
         record.id = format!("01900000-0000-7000-8000-{:012x}", 10 * side + number);
         record.guest = Some(Guest {
             kernel: "k".to_owned(),
+            kernel_sha256: None,
             time,
             instruction_ns: None,
             command_line: format!("nohz={side}"),

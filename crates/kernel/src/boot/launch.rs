@@ -19,6 +19,7 @@ use punctual_sys::memory::SharedMemory;
 use thiserror::Error;
 
 use super::architecture::Architecture;
+use super::identity;
 use super::image::Image;
 use super::log::{self, Log};
 use super::machine::{Design, Files, Machine};
@@ -58,6 +59,8 @@ pub struct Boot<'a> {
 /// A guest that has ended by itself.
 #[derive(Clone, Debug)]
 pub struct Booted {
+    /// SHA-256 of the kernel's image, in hexadecimal digits.
+    pub kernel_sha256: String,
     /// Whether the kernel was unpacked before the guest began, and not by it.
     pub unpacked: bool,
     /// What the kernel logged.
@@ -202,6 +205,7 @@ impl Boot<'_> {
             path: self.kernel.to_owned(),
             source,
         })?;
+        let kernel_sha256 = identity::sha256(self.kernel).map_err(io("read the kernel's image"))?;
         let unpacked = self.unpacked(stop)?;
         let packed = || self.kernel.to_string_lossy().into_owned();
         let memory = || io("take memory for the guest's files");
@@ -319,6 +323,7 @@ impl Boot<'_> {
             .map_err(io("read the guest's results"))?;
         Ok(Booted {
             first_result: first_result.or_else(|| (!results.is_empty()).then_some(took)),
+            kernel_sha256,
             unpacked: unpacked.is_some(),
             console,
             results,

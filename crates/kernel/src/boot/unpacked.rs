@@ -10,7 +10,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use punctual_sys::PathError;
 use punctual_sys::memory::SharedMemory;
 
-use crate::file::{open_regular, read_whole};
+use super::identity::Identity;
+use crate::file::read_whole;
 use crate::tool::ToolError;
 use crate::unpack::{Packed, UnpackError};
 
@@ -27,27 +28,6 @@ const MOST: u64 = 512 << 20;
 
 /// Kernels that are kept for the next guest: a comparison has two.
 const KEPT: usize = 2;
-
-/// A file as it was when it was read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    size: u64,
-    changed: (i64, i64),
-}
-
-impl Identity {
-    fn of(path: &Path) -> io::Result<Self> {
-        let data = open_regular(path)?.metadata()?;
-        Ok(Self {
-            device: data.dev(),
-            inode: data.ino(),
-            size: data.size(),
-            changed: (data.mtime(), data.mtime_nsec()),
-        })
-    }
-}
 
 /// What was found in images, the last one last.
 static FOUND: Mutex<Vec<(Identity, Option<Arc<SharedMemory>>)>> = Mutex::new(Vec::new());

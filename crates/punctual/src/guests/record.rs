@@ -40,6 +40,7 @@ pub(crate) fn record(
     record.checks.extend(checks);
     record.valid = record.checks.iter().all(Check::passed);
     record.guest = Some(Guest {
+        kernel_sha256: Some(visit.booted.kernel_sha256.clone()),
         unpacked: visit.booted.unpacked,
         ..guest(target, design, agent)
     });
@@ -75,6 +76,7 @@ fn guest(target: &GuestTarget, design: &Design, agent: GuestAgent) -> Guest {
     };
     Guest {
         kernel: target.kernel.display().to_string(),
+        kernel_sha256: None,
         time,
         instruction_ns: (time == GuestTime::Virtual).then(|| Nanos::new(1 << SHIFT)),
         command_line: design.command_line(),

@@ -5,6 +5,7 @@
 
 mod configured;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +15,7 @@ use punctual_kernel::latency_test::{self, Baseline, Common, Kernel, PlanError, R
 use punctual_lab::engine::Ending;
 use punctual_lab::state::{RunEnd, State};
 use punctual_measure::loads::{LoadList, LoadSpec};
-use punctual_model::{GuestAgent, LATENCY_TEST_FORMAT, LatencyCell, LatencyTest, Nanos};
+use punctual_model::{GuestAgent, LATENCY_TEST_FORMAT, LatencyCell, LatencyTest, Nanos, RunRecord};
 use punctual_store::Store;
 use punctual_verdict::bands::{chance, compare_rows, with_runs};
 use punctual_verdict::comparison::GroupInput;
@@ -235,13 +236,29 @@ fn architecture(rows: &[Row]) -> Result<Architecture, CliError> {
 
 fn filled(cell: LatencyCell, row: &Row, group: &GroupInput) -> LatencyCell {
     let records = || group.runs.iter().map(|run| &run.record);
-    let running = |record: &punctual_model::RunRecord| Model::running(&record.host, None).ok();
+    let running = |record: &RunRecord| Model::running(&record.host, None).ok();
     let model = records().find_map(running).map(|(model, _)| model.name());
     let cell = LatencyCell {
         model: model.unwrap_or_else(|| row.model_name()).to_owned(),
         ..cell
     };
-    with_runs(cell, records().filter(|record| record.valid))
+    let mut cell = with_runs(cell, records().filter(|record| record.valid));
+    cell.faults.extend(other_image(records()));
+    cell
+}
+
+/// Says that the image was built anew between runs of a cell, which are no runs of one kernel then.
+fn other_image<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
+    let guests = records.filter_map(|record| record.guest.as_ref());
+    let images: BTreeSet<&str> = guests
+        .filter_map(|guest| guest.kernel_sha256.as_deref())
+        .collect();
+    (images.len() > 1).then(|| {
+        format!(
+            "its runs booted {} different images: the kernel was built again in between",
+            images.len()
+        )
+    })
 }
 
 /// Why runs of a cell are missing, or support no claim.

@@ -326,6 +326,8 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
     assert_valid(&schema("run.schema.json"), &record);
     assert_eq!(record["format"], "punctual.run/3");
     assert_eq!(record["guest"]["time"], "virtual");
+    let image = record["guest"]["kernel_sha256"].as_str().unwrap();
+    assert_eq!(image.len(), 64, "{image}");
     let agent = record["guest"]["agent"]["sha256"].as_str().unwrap();
     assert!(
         agent.len() == 64 && text.contains(&agent[..12]),

@@ -396,6 +396,7 @@ fn a_matrix_has_a_cell_for_each_pair_of_nodes() {
 fn counting() -> Guest {
     Guest {
         kernel: "vmlinuz".to_owned(),
+        kernel_sha256: None,
         time: GuestTime::Virtual,
         instruction_ns: Some(Nanos::new(8)),
         command_line: String::new(),

@@ -242,12 +242,9 @@ fn side_by_side(rt: &std::path::Path) -> &'static Measured {
     })
 }
 
-#[test]
-fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
-    let Some(images) = images() else { return };
-    let home = Home::aside();
-    let args = |more: &[&str]| two_seeds(&home, &images.rt, more);
-    let running = Running::start(home.command(args(&["--jobs=1"])));
+/// Begins a latency test, and kills it when the first of its two runs has ended.
+fn kill_after_one_run(home: &Home, rt: &std::path::Path) {
+    let running = Running::start(home.command(two_seeds(home, rt, &["--jobs=1"])));
     let experiments = home.store().join("experiments");
     let has_one = || {
         let test = fs::read_dir(&experiments).ok()?.next()?.ok()?.path();
@@ -257,6 +254,14 @@ fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
     assert!(wait_until(|| has_one() == Some(true)));
     running.signal("KILL");
     drop(running);
+}
+
+#[test]
+fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
+    let Some(images) = images() else { return };
+    let home = Home::aside();
+    let args = |more: &[&str]| two_seeds(&home, &images.rt, more);
+    kill_after_one_run(&home, &images.rt);
     let status = || home.run(["experiment", "status", "--json"]).json()["experiments"][0].clone();
     let done = || {
         let runs = status()["runs"].as_array().unwrap().clone();
@@ -271,6 +276,31 @@ fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
     finish(home.command(args(&["--jobs=1", &resume]))).fine();
     assert_eq!(done(), 2);
     Measured::of(&home).assert_is(side_by_side(&images.rt));
+}
+
+#[test]
+fn a_latency_test_that_goes_on_with_another_image_at_the_path_does_not_take_it_for_the_first() {
+    let Some(images) = images() else { return };
+    let home = Home::aside();
+    let image = home.dir().join("vmlinuz");
+    let mut bytes = fs::read(&images.rt).unwrap();
+    fs::write(&image, &bytes).unwrap();
+    kill_after_one_run(&home, &image);
+    // What follows the packed kernel is read by nobody.
+    bytes.push(0);
+    fs::write(&image, &bytes).unwrap();
+    let status = home.run(["experiment", "status", "--json"]).json();
+    let name = status["experiments"][0]["plan"]["name"].as_str().unwrap();
+    let resume = format!("--resume={name}");
+    let answer = finish(home.command(two_seeds(&home, &image, &["--jobs=1", &resume])));
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    let result: Value =
+        serde_json::from_slice(&fs::read(home.dir().join("result")).unwrap()).unwrap();
+    let fault = result["cells"][0]["faults"][0].as_str().unwrap();
+    assert!(
+        fault.starts_with("its runs booted 2 different images"),
+        "{fault}"
+    );
 }
 
 /// A guest that is disturbed by signals that QEMU takes note of, and does nothing about: each wakes its main thread up.

@@ -21,7 +21,7 @@ const LONGEST: usize = 48;
 type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
 
 /// Facts that change latency, the strongest first.
-const LATENCY: [Fact; 35] = [
+const LATENCY: [Fact; 36] = [
     ("machine", |run| run.host.hostname.clone()),
     ("CPU model", |run| run.host.cpu_model.clone()),
     ("board", |run| run.host.board.clone()),
@@ -124,6 +124,12 @@ const LATENCY: [Fact; 35] = [
     }),
     ("warm-up", |run| {
         run.spec.as_ref().map(|spec| span(spec.warm_up_ns))
+    }),
+    ("kernel image", |run| {
+        let sha256 = run.guest.as_ref()?.kernel_sha256.as_deref();
+        // Enough digits to tell two builds apart.
+        let digits = sha256.map(|sha256| sha256.get(..12).unwrap_or(sha256));
+        Some(digits.unwrap_or("not recorded").to_owned())
     }),
     ("guest's agent", |run| {
         let guest = run.guest.as_ref()?;
