@@ -9,6 +9,7 @@ use punctual_sys::SysRoot;
 use punctual_sys::tracefs::Tracefs;
 
 use crate::error::MeasureError;
+use crate::noise::counters::said;
 use crate::watch::who::SOFTIRQS;
 use punctual_model::Gathered as _;
 
@@ -252,8 +253,8 @@ fn device(name: &str, sys: &SysRoot) -> BTreeSet<i32> {
         .into_set()
 }
 
-/// Takes `/proc/interrupts` apart: a heading that names the online CPUs, then a line each with a count for every CPU, of numbered
-/// ones the chip and its wire, and words on what it is. Sums without a count for each CPU (`ERR`) are left out.
+/// Takes `/proc/interrupts` apart: a heading that names the online CPUs, then a line each with a count for every CPU, and what it is.
+/// Sums without a count for each CPU (`ERR`) are left out.
 fn lines(text: &str) -> Vec<Line> {
     let cpus = text
         .lines()
@@ -272,17 +273,7 @@ fn lines(text: &str) -> Vec<Line> {
             return None;
         }
         let id = id.trim().to_owned();
-        let said = words.get(cpus..).unwrap_or_default();
-        let said = match said {
-            // The chip and its wire; on Arm the kind of the wire has a word of its own.
-            [_, _, "Level" | "Edge", devices @ ..] | [_, _, devices @ ..]
-                if id.bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                devices
-            }
-            said => said,
-        };
-        let says = said.join(" ");
+        let says = said(&id, words.get(cpus..).unwrap_or_default()).join(" ");
         Some(Line { id, says })
     };
     text.lines().skip(1).filter_map(line).collect()

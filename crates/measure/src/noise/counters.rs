@@ -172,21 +172,31 @@ fn take_shootdowns(interrupts: &mut Table, sys: &SysRoot) -> BTreeMap<CpuId, u64
     shootdowns
 }
 
-/// Names a source: `LOC Local timer`, or number and device of an interrupt line, whose words begin
-/// with its chip and its wire.
+/// Names a source: `LOC Local timer`, or number and devices of an interrupt line.
 fn source(id: &str, words: &[&str]) -> String {
-    let numbered = id.bytes().all(|b| b.is_ascii_digit());
-    let devices = match words {
-        [_chip, _wire, devices @ ..] if numbered => devices,
-        [words @ .., "interrupts"] => words,
-        words => words,
+    let said = match said(id, words) {
+        [said @ .., "interrupts"] => said,
+        said => said,
     };
     let mut name = id.to_owned();
-    for word in devices {
+    for word in said {
         name.push(' ');
         name.push_str(word);
     }
     name
+}
+
+/// Returns what a line of `/proc/interrupts` says of an interrupt. Of a numbered one that stands behind its chip and its wire; on Arm the
+/// kind of the wire has a word of its own.
+pub(crate) fn said<'a, 'b>(id: &str, words: &'a [&'b str]) -> &'a [&'b str] {
+    match words {
+        [_, _, "Level" | "Edge", said @ ..] | [_, _, said @ ..]
+            if id.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            said
+        }
+        said => said,
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +206,8 @@ mod tests {
     const INTERRUPTS: &str = "           CPU0       CPU2       
  26:          0         14  IO-APIC   4-edge      ttyS0
  36:      66042      58058 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0, other
+ 11:      80123      70456     GICv3  27 Level     arch_timer
+ 12:          5          6     GICv3  33 Edge      uart-pl011, other
 NMI:          0          0   Non-maskable interrupts
 LOC:     376341     326494   Local timer interrupts
 CAL:     150639       1606   Function call interrupts
@@ -236,6 +248,8 @@ ERR:          0
         );
         assert_eq!(cpu["26 ttyS0"], 14);
         assert_eq!(cpu["36 virtio1-req.0, other"], 58_058);
+        assert_eq!(cpu["11 arch_timer"], 70_456);
+        assert_eq!(cpu["12 uart-pl011, other"], 6);
         assert_eq!(cpu["LOC Local timer"], 326_494);
         assert!(!cpu.keys().any(|source| source.starts_with("ERR")));
         assert_eq!(counters.softirqs[&2]["TIMER"], 7);
