@@ -3,11 +3,13 @@
 
 //! The kernel's trace events that tell where the time of a thread goes, taken out of their records.
 
+mod decoder;
 mod timerlat;
 
 use punctual_model::CpuId;
-use punctual_sys::tracefs::{EventFormat, Field, FormatError, Record, Tracefs, TracefsError};
+use punctual_sys::tracefs::{EventFormat, Field, FormatError};
 
+pub(crate) use self::decoder::Decoder;
 use self::timerlat::{OF_TIMERLAT, TIMERLAT};
 use super::account::Note;
 use super::stacks::{At, Site};
@@ -492,102 +494,4 @@ fn waking(l: &Layout, r: &[u8], names: &mut Names) -> Option<What> {
         name: l.name(2, r, names)?,
         cpu: l.cpu(3, r)?,
     })
-}
-
-/// The events that this kernel has, and how their records are laid out.
-#[derive(Debug)]
-pub(crate) struct Decoder {
-    /// By the events' numbers.
-    known: Vec<Option<(Wanted, Layout)>>,
-    pid: Field,
-    /// Number of the event at a function of the program.
-    probe: Option<u16>,
-    chosen: Vec<Wanted>,
-    lacking: Vec<Wanted>,
-}
-
-impl Decoder {
-    /// Finds what the kernel has of the events that `choose` picks.
-    ///
-    /// # Errors
-    ///
-    /// Fails where an event is missing without which nothing can be said, or one is described in a way that is not
-    /// understood.
-    pub(crate) fn of(
-        tracefs: &Tracefs,
-        choose: impl Fn(&Wanted) -> bool,
-    ) -> Result<Self, TracefsError> {
-        let mut known: Vec<Option<(Wanted, Layout)>> = Vec::new();
-        let (mut chosen, mut lacking) = (Vec::new(), Vec::new());
-        let mut pid = None;
-        let wanted = OF_ALL.iter().chain(&OF_X86).chain(&OF_TIMERLAT);
-        for wanted in wanted.filter(|wanted| choose(wanted)).copied() {
-            let event = wanted.event;
-            if wanted.without.is_some() && !tracefs.has_event(event) {
-                lacking.push(wanted);
-                continue;
-            }
-            let format = tracefs.format(event)?;
-            let refused = |source| TracefsError::Format {
-                event: event.to_owned(),
-                source,
-            };
-            let layout = Layout::of(&format, wanted.fields).map_err(refused)?;
-            pid.get_or_insert(format.field("common_pid").map_err(refused)?);
-            let id = usize::from(format.id());
-            if known.len() <= id {
-                known.resize_with(id + 1, || None);
-            }
-            if let Some(place) = known.get_mut(id) {
-                *place = Some((wanted, layout));
-            }
-            chosen.push(wanted);
-        }
-        Ok(Self {
-            known,
-            pid: pid.ok_or(TracefsError::Missing)?,
-            probe: None,
-            chosen,
-            lacking,
-        })
-    }
-
-    /// Knows the event at a function of the program by its number.
-    pub(crate) const fn learn_probe(&mut self, id: u16) {
-        self.probe = Some(id);
-    }
-
-    /// Returns the events that are recorded.
-    pub(crate) fn chosen(&self) -> &[Wanted] {
-        &self.chosen
-    }
-
-    /// Returns the events that this kernel lacks.
-    pub(crate) fn lacking(&self) -> &[Wanted] {
-        &self.lacking
-    }
-
-    /// Whether `event` is recorded.
-    pub(crate) fn has(&self, event: &str) -> bool {
-        self.chosen.iter().any(|wanted| wanted.event == event)
-    }
-
-    /// Reads a record of `cpu`; nothing where it is of another event.
-    pub(crate) fn read(&self, cpu: CpuId, record: &Record<'_>, names: &mut Names) -> Option<Event> {
-        let id = record.id()?;
-        let what = if self.probe == Some(id) {
-            What::Probe
-        } else {
-            let (wanted, layout) = self.known.get(usize::from(id))?.as_ref()?;
-            (wanted.read)(layout, record.data, names)?
-        };
-        let pid = Tid::try_from(self.pid.read(record.data)?).ok()?;
-        let time = record.time;
-        Some(Event {
-            time,
-            cpu,
-            pid,
-            what,
-        })
-    }
 }
