@@ -8,11 +8,13 @@
 //! machine, and `+KEY=OLD:NEW` for each setting of the whole machine that was changed: the instance
 //! is there before the setting is written and goes after it was put back.
 
+use std::io;
+
 use punctual_sys::namespace::{self, INITIAL};
 use punctual_sys::proc::stat_number;
 use punctual_sys::process;
 use punctual_sys::tracefs::Tracefs;
-use punctual_sys::{PathError, SysRoot};
+use punctual_sys::{At as _, PathError, SysRoot};
 
 const PREFIX: &str = "punctual-";
 
@@ -49,13 +51,31 @@ impl Setting {
         Ok(settings)
     }
 
+    /// Sets the new value. Where the kernel makes another one of it, the old one is set again.
+    fn make(&self, root: &SysRoot) -> Result<(), PathError> {
+        write_line(root, self.file, &self.new)?;
+        let has = root.read(self.file)?;
+        if has.trim() == self.new {
+            return Ok(());
+        }
+        write_line(root, self.file, &self.old)?;
+        let both = format!("{:?} was written and {:?} is set", self.new, has.trim());
+        Err(io::Error::other(both)).at("set", &root.full(self.file))
+    }
+
     /// Puts the old value back, unless somebody set another one since.
     fn restore(&self, root: &SysRoot) -> Result<(), PathError> {
         if root.read(self.file)?.trim() == self.new {
-            root.write(self.file, &self.old)?;
+            write_line(root, self.file, &self.old)?;
         }
         Ok(())
     }
+}
+
+/// Writes a value with the end of its line. Kernels before 6.17 read on behind a list of CPUs that has none, in memory where anything
+/// may be (`osnoise_cpus_write` in kernel/trace/trace_osnoise.c).
+fn write_line(root: &SysRoot, file: &str, value: &str) -> Result<(), PathError> {
+    root.write(file, &format!("{value}\n"))
 }
 
 /// Writes settings for a name.
@@ -101,7 +121,7 @@ impl Changed {
             settings,
         };
         for setting in &changed.settings {
-            root.write(setting.file, &setting.new)?;
+            setting.make(root)?;
         }
         Ok(changed)
     }
@@ -295,13 +315,18 @@ mod tests {
         (dir, sys)
     }
 
+    /// What is in a file, with the end of its line.
+    fn bytes(root: &SysRoot, file: &str) -> String {
+        std::fs::read_to_string(root.full(file)).unwrap()
+    }
+
     #[test]
     fn what_a_killed_run_changed_is_put_back_but_not_what_others_set() {
         let (_dir, sys) = machine("250", "1");
         assert_eq!(sweep(&sys).len(), 1);
-        let read = |file: &str| sys.read(&format!("/sys/kernel/tracing/{file}")).unwrap();
-        assert_eq!(read(PERIOD), "1000");
-        assert_eq!(read(CPUS), "1", "somebody set that since");
+        let read = |file: &str| bytes(&sys, &format!("/sys/kernel/tracing/{file}"));
+        assert_eq!(read(PERIOD), "1000\n");
+        assert_eq!(read(CPUS), "1\n", "somebody set that since");
         assert_eq!(sweep(&sys), Vec::<String>::new());
     }
 
@@ -316,11 +341,26 @@ mod tests {
             decode(&format!("punctual-1-2{}", encode(&settings))),
             settings
         );
+        // Each value with the end of its line: that is where the kernel stops reading a list of CPUs.
         let changed = Changed::make(&root, settings.clone()).unwrap();
-        assert_eq!(root.read(PERIOD).unwrap(), "100");
+        assert_eq!(bytes(&root, PERIOD), "100\n");
         changed.restore().unwrap();
-        assert_eq!(root.read(PERIOD).unwrap(), "1000");
+        assert_eq!(bytes(&root, PERIOD), "1000\n");
         drop(Changed::make(&root, settings).unwrap());
-        assert_eq!(root.read(PERIOD).unwrap(), "1000");
+        assert_eq!(bytes(&root, PERIOD), "1000\n");
+    }
+
+    #[test]
+    fn a_kernel_that_makes_something_else_of_a_value_is_not_measured_with() {
+        let (dir, _sys) = machine("1000", "0-3");
+        let tracing = dir.path().join("sys/kernel/tracing");
+        let root = SysRoot::of_kernel(&tracing);
+        let settings = Setting::differing(&root, &[(CPUS, "0-1".to_owned())]).unwrap();
+        // A file that takes everything and has nothing of it.
+        std::fs::remove_file(tracing.join(CPUS)).unwrap();
+        std::os::unix::fs::symlink("/dev/null", tracing.join(CPUS)).unwrap();
+        let err = Changed::make(&root, settings).unwrap_err();
+        let why = std::error::Error::source(&err).unwrap().to_string();
+        assert_eq!(why, r#""0-1" was written and "" is set"#);
     }
 }
