@@ -19,12 +19,21 @@ use punctual_sys::{At as _, PathError, SysRoot};
 const PREFIX: &str = "punctual-";
 
 /// The settings that may be changed, by their keys in names.
-const SETTINGS: [(&str, &str); 2] = [("period", PERIOD), ("cpus", CPUS)];
+const SETTINGS: [(&str, &str); 4] = [
+    ("period", PERIOD),
+    ("cpus", CPUS),
+    ("stop", STOP),
+    ("stop-total", STOP_TOTAL),
+];
 
 /// The period of the timerlat tracer's threads, in µs.
 pub(super) const PERIOD: &str = "osnoise/timerlat_period_us";
 /// The CPUs of the timerlat tracer's threads.
 pub(super) const CPUS: &str = "osnoise/cpus";
+/// The latency of an interrupt, in µs, at which the tracer stops recording in every instance; 0 is none.
+pub(super) const STOP: &str = "osnoise/stop_tracing_us";
+/// The same of a thread's latency.
+pub(super) const STOP_TOTAL: &str = "osnoise/stop_tracing_total_us";
 
 /// A setting with the value that it had and the one that it gets.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -11,9 +11,9 @@
 //!    <...>-867   [000] .....  54.029339: #1     context thread timer_latency     11700 ns
 //! ```
 //!
-//! Period and CPUs are settings of the whole machine. They are changed only where they are not as
-//! wanted, after the old values were written into the name of our instance: whoever finds that after
-//! a kill puts them back ([`super::leftover`]).
+//! Period, CPUs and the latencies at which it stops recording are settings of the whole machine. They
+//! are changed only where they are not as wanted, after the old values were written into the name of
+//! our instance: whoever finds that after a kill puts them back ([`super::leftover`]).
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 use punctual_sys::tracefs::{Tracefs, TracefsError};
 use punctual_sys::{SysRoot, sched};
 
-use super::leftover::{self, CPUS, PERIOD, Setting};
+use super::leftover::{self, CPUS, PERIOD, STOP, STOP_TOTAL, Setting};
 use crate::error::MeasureError;
 use crate::figures;
 use crate::frame::{Found, Frame};
@@ -65,10 +65,7 @@ pub(super) fn run(
         });
     }
     refuse_others(tracefs)?;
-    let wanted = [
-        (PERIOD, (interval.get() / 1_000).to_string()),
-        (CPUS, cpus.to_string()),
-    ];
+    let wanted = wanted(interval, &cpus);
     let settings = Setting::differing(tracefs.root(), &wanted).map_err(TracefsError::Use)?;
     let name = leftover::name(frame.sys()) + OWN + &leftover::encode(&settings);
     let instance = tracefs.instance(&name).map_err(TracefsError::Use)?;
@@ -102,6 +99,7 @@ pub(super) fn run(
     }
     let ended = frame.ended();
     let after = read_back(frame.sys(), &cpus);
+    let recording = instance.read("tracing_on");
     let written = instance
         .write("tracing_on", "0")
         .and_then(|()| instance.read("tracing_on"));
@@ -120,6 +118,8 @@ pub(super) fn run(
         .and_then(|()| instance.remove())
         .map_err(TracefsError::Use)?;
     let mut found = trace.rows.conclude(interval, &before);
+    let recording = recording.map_err(TracefsError::Use)?;
+    found.checks.push(recorded(&recording));
     found
         .checks
         .push(scheduling(setup.priority, &before, &after));
@@ -129,6 +129,29 @@ pub(super) fn run(
     found.options = [("source".to_owned(), "timerlat".to_owned())].into();
     found.ended = ended;
     Ok(found)
+}
+
+/// What the tracer is to be set to: nothing ends the trace before the run.
+fn wanted(interval: Nanos, cpus: &CpuSet) -> [(&'static str, String); 4] {
+    [
+        (PERIOD, (interval.get() / 1_000).to_string()),
+        (CPUS, cpus.to_string()),
+        (STOP, "0".to_owned()),
+        (STOP_TOTAL, "0".to_owned()),
+    ]
+}
+
+/// Judges what `tracing_on` was at the end: whoever switched it off took the wake-ups after that.
+fn recorded(tracing_on: &str) -> Check {
+    let on = tracing_on.trim() == "1";
+    let detail = match on {
+        true => "the tracer recorded until the end of the run",
+        false => {
+            "recording was switched off during the run, so later wake-ups are missing: by another \
+             program, or by osnoise/stop_tracing_us or stop_tracing_total_us"
+        }
+    };
+    Check::of("tracing-on", on, detail)
 }
 
 /// Refuses where somebody uses the tracer already: its settings are those of the whole machine.

@@ -201,3 +201,33 @@ fn what_is_there_is_read_where_the_run_is_over_before_the_first_look() {
     trace.read(&mut Endless(0), || false).unwrap();
     assert_eq!(trace.rows.lines, 1);
 }
+
+#[test]
+fn no_latency_ends_the_trace_and_the_ones_that_did_are_put_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = SysRoot::at(dir.path());
+    std::fs::create_dir(dir.path().join("osnoise")).unwrap();
+    for (file, value) in [
+        (PERIOD, "1000"),
+        (CPUS, "0-1"),
+        (STOP, "100"),
+        (STOP_TOTAL, "0"),
+    ] {
+        std::fs::write(dir.path().join(file), format!("{value}\n")).unwrap();
+    }
+    let wanted = wanted(Nanos::from_millis(1), &"0-1".parse().unwrap());
+    let settings = Setting::differing(&root, &wanted).unwrap();
+    assert_eq!(leftover::encode(&settings), "+stop=100:0");
+    let changed = leftover::Changed::make(&root, settings).unwrap();
+    assert_eq!(root.read(STOP).unwrap(), "0");
+    changed.restore().unwrap();
+    assert_eq!(root.read(STOP).unwrap(), "100");
+}
+
+#[test]
+fn a_trace_that_was_switched_off_before_the_end_is_no_whole_one() {
+    assert!(recorded("1\n").passed());
+    let cut = recorded("0");
+    assert_eq!(cut.status, CheckStatus::Fail);
+    assert!(cut.detail.contains("stop_tracing_us"), "{}", cut.detail);
+}
