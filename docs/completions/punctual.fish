@@ -152,7 +152,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l irq -d 'Measure these interrupts instead: handling time, soft interrupts, woken threads. A device, handler or number of /proc/interrupts, a kind of soft interrupt, or `all`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l buffer -d 'With --irq: trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 32 CPUs]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l source -d 'Method: the timerlat tracer, or Punctual\'s own threads and trace events' -r -f -a "auto\t'The timerlat tracer if the kernel has it, else trace events'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l source -d 'Method: the timerlat tracer, or Punctual\'s own threads and trace events' -r -f -a "auto\t'The timerlat tracer if the kernel has it and it can do what is asked, else trace events'
 timerlat\t'The kernel\'s timerlat tracer'
 events\t'Punctual\'s own threads, and the kernel\'s trace events of their wake-ups'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s i -l interval -d 'Time between the deadlines of a thread' -r

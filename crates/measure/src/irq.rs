@@ -52,7 +52,7 @@ pub struct Irq {
 /// What measures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum IrqMethod {
-    /// The tracer where the kernel has it, else the events.
+    /// The tracer where the kernel has it and it can do what is asked, else the events.
     Auto,
     /// The kernel's timerlat tracer.
     Timerlat,
@@ -64,16 +64,18 @@ pub enum IrqMethod {
 ///
 /// # Errors
 ///
-/// [`MeasureError::Tracing`] where tracing is unavailable; else as a thread cannot be started or
-/// a sleep fails.
+/// [`MeasureError::Tracing`] where tracing is unavailable, [`MeasureError::Spec`] where the tracer that is asked for cannot do it;
+/// else as a thread cannot be started or a sleep fails.
 pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let tracefs = Tracefs::open_for_threads(frame.sys())?;
-    let timerlat = timerlat::is_there(&tracefs)?;
-    match irq.source {
-        IrqMethod::Timerlat if !timerlat => Err(MeasureError::Lacks {
-            what: "the timerlat tracer (CONFIG_TIMERLAT_TRACER)",
-        }),
-        IrqMethod::Auto | IrqMethod::Events if irq.explain && !timerlat => {
+    let plan = match irq.source {
+        IrqMethod::Events => return events::run(irq.interval, &tracefs, frame),
+        IrqMethod::Auto | IrqMethod::Timerlat => {
+            timerlat::plan(irq.interval, &frame.setup().cpus, &tracefs, frame.sys())
+        }
+    };
+    match plan {
+        Err(MeasureError::Lacks { .. }) if irq.source == IrqMethod::Auto && irq.explain => {
             Err(MeasureError::Spec {
                 option: "--explain".to_owned(),
                 reason:
@@ -81,17 +83,16 @@ pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
                         .to_owned(),
             })
         }
-        IrqMethod::Auto if !timerlat => {
+        Err(why @ (MeasureError::Lacks { .. } | MeasureError::Spec { .. }))
+            if irq.source == IrqMethod::Auto && !irq.explain =>
+        {
             let mut found = events::run(irq.interval, &tracefs, frame)?;
-            let why = "this kernel has no timerlat tracer; its trace events were used";
+            let why = format!("measured by the kernel's trace events: {why}");
             found
                 .findings
                 .insert(0, Finding::observed("no-timerlat", why));
             Ok(found)
         }
-        IrqMethod::Auto | IrqMethod::Timerlat => {
-            timerlat::run((irq.interval, irq.explain), &tracefs, frame)
-        }
-        IrqMethod::Events => events::run(irq.interval, &tracefs, frame),
+        plan => timerlat::run(plan?, irq.explain, &tracefs, frame),
     }
 }

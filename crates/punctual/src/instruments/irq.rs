@@ -63,7 +63,7 @@ pub struct IrqArgs {
 /// What measures interrupt latency
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum IrqMethodArg {
-    /// The timerlat tracer if the kernel has it, else trace events
+    /// The timerlat tracer if the kernel has it and it can do what is asked, else trace events
     Auto,
     /// The kernel's timerlat tracer
     Timerlat,

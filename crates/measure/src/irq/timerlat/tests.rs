@@ -1,155 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The tracer's text, and a run on a tree of files that looks like a kernel with the tracer.
+//! How the tracer is set, and who else has it.
 
-use std::sync::Arc;
-
-use punctual_model::{CheckStatus, Event, Sample, Setup};
+use punctual_model::CheckStatus;
 
 use super::*;
-use crate::frame::{self, Control};
-use crate::sink::{Sink, SinkError};
-
-/// As the kernel writes it: headings, a name with brackets, a message, another tracer's line.
-const TRACE: &str = "# tracer: timerlat
-#
-#                                _-----=> irqs-off
-#           TASK-PID      CPU# |||||  TIMESTAMP     ID            CONTEXT                LATENCY
-          <idle>-0       [000] d.h1.    54.029328: #1     context    irq timer_latency       932 ns
-           <...>-867     [000] .....    54.029339: #1     context thread timer_latency     11700 ns
-     kworker[1]-99      [001] dNh1.    54.029346: #1     context    irq timer_latency      2833 ns
-           <...>-868     [001] .....    54.029353: #1     context thread timer_latency      9820 ns
-          <idle>-0       [002] d.h1.    54.029353: #1     context    irq timer_latency       500 ns
-CPU:1 [LOST 12 EVENTS]
-          <idle>-0       [000] d.h1.    54.030328: #2     context    irq timer_latency       769 ns
-           <...>-867     [000] .....    54.030330: #2     context thread timer_latency      3070 ns
-            bash-1       [000] .....    54.030331: tracing_mark_write: hello
-";
-
-struct Deaf;
-
-impl Sink for Deaf {
-    fn event(&mut self, _: &Event) -> Result<(), SinkError> {
-        Ok(())
-    }
-    fn samples(&mut self, _: u32, _: &[Sample]) -> Result<(), SinkError> {
-        Ok(())
-    }
-}
-
-fn rows(text: &str, cpus: &str) -> Rows {
-    let mut trace = Trace::new(&cpus.parse().unwrap(), Keep::default());
-    // In pieces that end anywhere.
-    for piece in text.as_bytes().chunks(7) {
-        trace.take(piece);
-    }
-    trace.rows.flush();
-    trace.rows
-}
-
-#[test]
-fn lines_of_the_tracer_are_read_and_others_are_counted() {
-    let found = rows(TRACE, "0-1").conclude(Nanos::from_millis(1), &Policies::new());
-    let figures: Vec<_> = found
-        .series
-        .iter()
-        .map(|s| (s.thread, s.context.as_deref().unwrap(), s.count, s.max_ns))
-        .collect();
-    let expected = [
-        (Some(0), "irq", 2, Some(932)),
-        (Some(0), "thread", 2, Some(11_700)),
-        (Some(1), "irq", 1, Some(2_833)),
-        (Some(1), "thread", 1, Some(9_820)),
-        (None, "irq", 3, Some(2_833)),
-    ];
-    assert_eq!(figures, expected);
-    assert_eq!((found.total.count, found.total.max_ns), (3, Some(11_700)));
-    let check = found
-        .checks
-        .iter()
-        .find(|c| c.id == "trace-records")
-        .unwrap();
-    assert_eq!(check.status, CheckStatus::Fail);
-    assert!(
-        check
-            .detail
-            .contains("7 tracer lines read, 12 lost, 0 not parsed, 1 from")
-    );
-}
-
-#[test]
-fn lines_that_changed_their_form_are_not_skipped_silently() {
-    for line in [
-        "x-1 [000] d. 5.0: #1 context  moon timer_latency 3 ns",
-        "x-1 [000] d. 5.0: #1 context  irq timer_latency 3 us",
-        "x-1 [abc] d. 5.0: #1 context  irq timer_latency 3 ns",
-        "x-1 000 d. 5.0: #1 context  irq timer_latency 3 ns",
-        "CPU:1 [LOST some EVENTS]",
-    ] {
-        assert_eq!(Line::parse(line), Line::Unknown, "{line}");
-    }
-    assert_eq!(
-        Line::parse("x-1 [017] d. 5.0: #1 context user-ret timer_latency 42 ns"),
-        Line::Latency {
-            cpu: 17,
-            context: Context::User,
-            ns: 42
-        }
-    );
-}
-
-#[test]
-fn a_kernel_with_the_tracer_is_known_and_its_trace_becomes_a_run() {
-    let dir = tempfile::tempdir().unwrap();
-    let tracing = dir.path().join("sys/kernel/tracing");
-    std::fs::create_dir_all(tracing.join("instances/rtla")).unwrap();
-    std::fs::write(tracing.join("available_tracers"), "timerlat osnoise nop\n").unwrap();
-    std::fs::write(tracing.join("current_tracer"), "nop\n").unwrap();
-    std::fs::write(tracing.join("trace"), TRACE).unwrap();
-    let sys = SysRoot::at(dir.path());
-    let tracefs = Tracefs::open(&sys).unwrap();
-    assert!(is_there(&tracefs).unwrap());
-    refuse_others(&tracefs).unwrap();
-    let used = tracing.join("instances/rtla/current_tracer");
-    std::fs::write(used, "timerlat\n").unwrap();
-    let err = refuse_others(&tracefs).unwrap_err();
-    assert!(err.to_string().contains("instances/rtla"), "{err}");
-
-    let setup = Setup {
-        cpus: "0-1".parse().unwrap(),
-        priority: Policy::Fifo { priority: 80 },
-        duration_ns: Some(Nanos::from_millis(60)),
-        dma_latency_ns: None,
-        mlock: false,
-        housekeeping: sched::affinity().unwrap(),
-        loads: Vec::new(),
-        options: BTreeMap::new(),
-    };
-    let control = Control {
-        id: "test".to_owned(),
-        stop: Arc::default(),
-        insist_on_mlock: false,
-        insist_on_dma_latency: false,
-        progress_every: Nanos::from_millis(20),
-        psquare: false,
-    };
-    let instrument = |frame: &mut Frame<'_>| {
-        let mut pipe = std::fs::File::open(tracing.join("trace")).unwrap();
-        let mut trace = Trace::new(&frame.setup().cpus.clone(), frame.keep());
-        // Once at least, also where the machine stalls for all of these 60 ms.
-        loop {
-            trace.look(frame, &mut pipe, Nanos::from_millis(1), &Policies::new())?;
-            if frame.is_over() {
-                break;
-            }
-        }
-        Ok(trace.rows.conclude(Nanos::from_millis(1), &Policies::new()))
-    };
-    let outcome = frame::run(&sys, &setup, &control, None, &mut Deaf, instrument).unwrap();
-    assert_eq!(outcome.found.total.count, 3);
-    assert_eq!(outcome.found.histograms.len(), 5);
-}
 
 #[test]
 fn threads_of_the_tracer_are_judged_by_what_they_ran_with() {
@@ -169,37 +25,6 @@ fn threads_of_the_tracer_are_judged_by_what_they_ran_with() {
         scheduling(asked, &Policies::new(), &Policies::new()).status,
         CheckStatus::Unknown
     );
-}
-
-/// A trace to which a line is added for each that is read.
-struct Endless(u32);
-
-impl Read for Endless {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0 += 1;
-        let line = format!(
-            "<...>-867 [000] ..... {}.0: #1 context thread timer_latency 1000 ns\n",
-            self.0
-        );
-        into[..line.len()].copy_from_slice(line.as_bytes());
-        Ok(line.len())
-    }
-}
-
-#[test]
-fn a_trace_that_grows_as_fast_as_it_is_read_ends_with_the_run() {
-    let mut trace = Trace::new(&"0".parse().unwrap(), Keep::default());
-    let left = std::cell::Cell::new(9);
-    let goes_on = || left.replace(left.get() - 1) > 0;
-    trace.read(&mut Endless(0), goes_on).unwrap();
-    assert_eq!(trace.rows.lines, 10);
-}
-
-#[test]
-fn what_is_there_is_read_where_the_run_is_over_before_the_first_look() {
-    let mut trace = Trace::new(&"0".parse().unwrap(), Keep::default());
-    trace.read(&mut Endless(0), || false).unwrap();
-    assert_eq!(trace.rows.lines, 1);
 }
 
 #[test]
@@ -230,4 +55,54 @@ fn a_trace_that_was_switched_off_before_the_end_is_no_whole_one() {
     let cut = recorded("0");
     assert_eq!(cut.status, CheckStatus::Fail);
     assert!(cut.detail.contains("stop_tracing_us"), "{}", cut.detail);
+}
+
+/// A machine with the tracer, whose `osnoise/cpus` is this.
+fn machine(cpus: &str) -> (tempfile::TempDir, SysRoot) {
+    let dir = tempfile::tempdir().unwrap();
+    let tracing = dir.path().join("sys/kernel/tracing");
+    std::fs::create_dir_all(tracing.join("osnoise")).unwrap();
+    std::fs::write(tracing.join("available_tracers"), "timerlat nop\n").unwrap();
+    for (file, value) in [
+        (PERIOD, "1000"),
+        (CPUS, cpus),
+        (STOP, "0"),
+        (STOP_TOTAL, "0"),
+    ] {
+        std::fs::write(tracing.join(file), format!("{value}\n")).unwrap();
+    }
+    let sys = SysRoot::at(dir.path());
+    (dir, sys)
+}
+
+#[test]
+fn what_the_tracer_cannot_be_set_to_is_known_before_it_is_set() {
+    // Every other CPU, as of one node where nodes are numbered in turn.
+    let every_other = |first: u32| {
+        let all: Vec<String> = (first..128).step_by(2).map(|cpu| cpu.to_string()).collect();
+        all.join(",")
+    };
+    let (even, odd) = (every_other(0), every_other(1));
+    let (_dir, sys) = machine(&even);
+    let tracefs = Tracefs::open(&sys).unwrap();
+    let refused = |interval, cpus: &str| {
+        let plan = plan(interval, &cpus.parse().unwrap(), &tracefs, &sys);
+        plan.err().map(|err| err.to_string())
+    };
+    for interval in [100, 250, 1_000_000].map(Nanos::from_micros) {
+        assert_eq!(refused(interval, "0-3"), None, "{interval}");
+    }
+    for (interval, said) in [
+        (Nanos::from_micros(99), "99.0 µs"),
+        (Nanos::from_secs(2), "2.0 s"),
+        (Nanos::new(250_500), "250500ns"),
+    ] {
+        let why = refused(interval, "0-3").unwrap();
+        let reason = "the timerlat tracer takes whole microseconds from 100 µs to 1 s";
+        assert_eq!(why, format!("--interval {said}: {reason}"));
+    }
+    let why = refused(Nanos::from_millis(1), &odd).unwrap();
+    assert!(why.starts_with("--cpus 1,3,"), "{why}");
+    // What is set already is in no name.
+    assert_eq!(refused(Nanos::from_millis(1), &even), None);
 }
