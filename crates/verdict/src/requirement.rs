@@ -117,9 +117,14 @@ fn seen(run: &RunRecord, required: Option<&Required>, limit: Nanos) -> Option<(S
     let later = above(run, histogram, limit)?;
     // Releases that passed without a sample may all be later than this: else a long stall would look as harmless as a short one. Those of
     // wake-ups were served with the sample before them, which is the later one.
-    let passed = total.overruns.unwrap_or(0);
-    let is_served =
-        run.instrument == "wakeup" && total.max_ns.is_some_and(|max| limit.get() >= max);
+    let untraced = run.untraced().filter(|_| histogram.count() > total.count);
+    let (mut passed, mut max) = (total.overruns.unwrap_or(0), total.max_ns);
+    for half in untraced {
+        passed = passed.saturating_add(half.overruns.unwrap_or(0));
+        max = max.max(half.max_ns);
+    }
+    let is_served = matches!(run.instrument.as_str(), "wakeup" | "irq")
+        && max.is_some_and(|max| limit.get() >= max);
     let unserved = if is_served { 0 } else { passed };
     let samples = histogram.count().saturating_add(passed);
     let mut of = bursts::seen(run, None, later.saturating_add(unserved), samples);

@@ -6,7 +6,7 @@
 
 mod common;
 
-use punctual_model::{Misses, Nanos, RequirementRuling, RunRecord};
+use punctual_model::{Misses, Nanos, RequirementRuling, RunRecord, Series};
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
 use punctual_verdict::gate::unmet;
@@ -52,7 +52,7 @@ fn releases_without_a_sample_are_late_for_a_requirement_by_the_histogram() {
     // A stall of most of the run.
     run.total.overruns = Some(9 * samples);
     run.total.max_ns = Some(906_000_000);
-    for instrument in ["wakeup", "release", "deadline", "watch"] {
+    for instrument in ["wakeup", "irq", "release", "deadline", "watch"] {
         instrument.clone_into(&mut run.instrument);
         let (ruling, of, above) = ruled(&run, "p90 <= 1ms");
         assert_eq!(ruling, RequirementRuling::Fail, "{instrument}");
@@ -60,15 +60,43 @@ fn releases_without_a_sample_are_late_for_a_requirement_by_the_histogram() {
     }
     // None of wake-ups was later than the largest of them; what was never served is later than any time.
     let longest = format!("p90 <= {}ns", run.total.max_ns.unwrap());
-    "wakeup".clone_into(&mut run.instrument);
-    let (ruling, of, above) = ruled(&run, &longest);
-    assert_eq!(
-        (ruling, of, above),
-        (RequirementRuling::Pass, 10 * samples, 0)
-    );
+    for instrument in ["wakeup", "irq"] {
+        instrument.clone_into(&mut run.instrument);
+        let (ruling, of, above) = ruled(&run, &longest);
+        let all = 10 * samples;
+        assert_eq!((ruling, of, above), (RequirementRuling::Pass, all, 0));
+    }
     "watch".clone_into(&mut run.instrument);
     assert_eq!(ruled(&run, &longest).0, RequirementRuling::Fail);
     // More than can be counted are not few.
     run.total.overruns = Some(u64::MAX);
     assert_eq!(ruled(&run, "p90 <= 1ms").0, RequirementRuling::Fail);
+}
+
+#[test]
+fn releases_that_passed_while_not_traced_are_late_like_the_others() {
+    let mut run = common::run();
+    "irq".clone_into(&mut run.instrument);
+    let samples = run.total.count;
+    run.total.overruns = Some(0);
+    run.series.push(Series {
+        thread: Some(0),
+        context: Some("untraced".to_owned()),
+        count: samples,
+        overruns: Some(samples),
+        max_ns: Some(906_000_000),
+        ..run.total.clone()
+    });
+    let mut histogram = LatencyHistogram::default();
+    histogram.record_n(5_000, 2 * samples);
+    let required = Required::from(histogram);
+    let ruled = |requirement: &str| {
+        let requirement: Requirement = requirement.parse().unwrap();
+        let result = require(&requirement, [(&run, Some(&required))].into_iter());
+        (result.ruling, result.samples, result.above)
+    };
+    let all = 3 * samples;
+    let late = ruled("p90 <= 1ms");
+    assert_eq!(late, (RequirementRuling::Fail, all, samples));
+    assert_eq!(ruled("p90 <= 906ms"), (RequirementRuling::Pass, all, 0));
 }

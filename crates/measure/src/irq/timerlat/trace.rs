@@ -170,6 +170,8 @@ struct Row {
     tally: Accumulator,
     new: Vec<u64>,
     last: Option<u64>,
+    /// Releases that passed while the thread was late for an earlier one.
+    overruns: u64,
 }
 
 /// The figures of a run.
@@ -184,6 +186,12 @@ struct Rows {
     unknown: u64,
     /// Latencies of CPUs that were not asked for.
     elsewhere: u64,
+}
+
+/// Returns how many releases passed before the thread of one waits again that woke up so late: it sleeps until the next one that is
+/// to come (`wait_next_period` in kernel/trace/trace_osnoise.c).
+fn passed(late: u64, interval: Nanos) -> u64 {
+    late.saturating_sub(1) / interval.get().max(1)
 }
 
 /// Returns the number of a CPU's thread among those that were asked for.
@@ -218,9 +226,13 @@ impl Rows {
                     tally: Accumulator::new(&self.keep),
                     new: Vec::new(),
                     last: None,
+                    overruns: 0,
                 });
                 row.new.push(ns);
                 row.last = Some(ns);
+                if context == Context::Thread {
+                    row.overruns += passed(ns, self.interval);
+                }
             }
             Line::Lost(n) => self.lost += n,
             Line::Unknown => self.unknown += 1,
@@ -257,6 +269,7 @@ impl Rows {
                 .unwrap_or_default(),
             interval_ns: interval,
             last_ns: row.last,
+            overruns: row.overruns,
             ..figures::progress(&mut row.tally)
         });
         Progress {
@@ -270,7 +283,8 @@ impl Rows {
         for cpu in self.cpus.iter() {
             for context in Context::ALL {
                 let empty = Accumulator::default();
-                let tally = match self.rows.get(&(cpu, context)) {
+                let row = self.rows.get(&(cpu, context));
+                let tally = match row {
                     Some(row) => &row.tally,
                     // Only a thread of user space has the third.
                     None if context == Context::User => continue,
@@ -282,6 +296,9 @@ impl Rows {
                 series.cpu = Some(cpu);
                 series.policy = policies.get(&cpu).map(ToString::to_string);
                 series.interval_ns = Some(self.interval);
+                // A release is the thread's: the interrupt of one that passed was never asked for.
+                series.overruns =
+                    (context == Context::Thread).then(|| row.map_or(0, |row| row.overruns));
                 let tag = format!("{}/{}", number(&self.cpus, cpu), context.name());
                 found.store(tag, tally);
                 found.series.push(series);
@@ -305,6 +322,7 @@ impl Rows {
         let irqs: Vec<&Accumulator> = self.of(Context::Irq).map(|(_, row)| &row.tally).collect();
         found.total = figures::total(&threads);
         found.total.context = Some(Context::Thread.name().to_owned());
+        found.total.overruns = Some(self.of(Context::Thread).map(|(_, row)| row.overruns).sum());
         if self.cpus.len() > 1 {
             let mut all = figures::total(&irqs);
             all.context = Some(Context::Irq.name().to_owned());

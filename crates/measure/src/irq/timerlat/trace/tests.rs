@@ -84,6 +84,35 @@ fn lines_of_the_tracer_are_read_and_others_are_counted() {
 }
 
 #[test]
+fn releases_that_pass_while_a_thread_is_late_are_counted() {
+    // 49.5 ms late at 1 ms: 49 releases passed. One that is just in time for the next one passed none.
+    let text = "x-1 [000] d. 5.0: #1 context    irq timer_latency 49000000 ns
+x-1 [000] d. 5.0: #1 context thread timer_latency 49500000 ns
+x-1 [000] d. 5.0: #2 context thread timer_latency 1000000 ns
+x-1 [000] d. 5.0: #3 context thread timer_latency 1000001 ns
+x-1 [001] d. 5.0: #1 context thread timer_latency 0 ns
+";
+    let mut rows = rows(text, "0-2");
+    let shown = rows.progress(&Policies::new());
+    let shown: Vec<_> = shown.series.iter().map(|s| s.overruns).collect();
+    assert_eq!(shown, [50, 0]);
+    let found = rows.conclude(&Policies::new());
+    let threads: Vec<_> = found
+        .series
+        .iter()
+        .filter(|s| s.context.as_deref() == Some("thread"))
+        .map(|s| (s.count, s.overruns))
+        .collect();
+    assert_eq!(threads, [(3, Some(50)), (1, Some(0)), (0, Some(0))]);
+    assert_eq!((found.total.count, found.total.overruns), (4, Some(50)));
+    let mut irqs = found
+        .series
+        .iter()
+        .filter(|s| s.context.as_deref() == Some("irq"));
+    assert!(irqs.all(|s| s.overruns.is_none()));
+}
+
+#[test]
 fn lines_that_changed_their_form_are_not_skipped_silently() {
     for line in [
         "x-1 [000] d. 5.0: #1 context  moon timer_latency 3 ns",
