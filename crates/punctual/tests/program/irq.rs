@@ -10,6 +10,7 @@ use punctual_sys::{SysRoot, proc};
 use serde_json::Value;
 
 use crate::common::{Home, finish, machine, program, wait_until};
+use crate::guests;
 
 /// Returns the kernel's tracing, if this test may use it; if there is none or it is denied, says that it is skipped.
 fn tracefs() -> Option<Tracefs> {
@@ -209,4 +210,66 @@ fn what_cannot_be_measured_is_refused_before_anything_starts() {
                 .error(5, &["this kernel lacks the timerlat tracer"]);
         }
     }
+}
+
+/// The latency of an interrupt at which the timerlat tracer stops, set as people do, until this is dropped.
+struct Stop<'a> {
+    tracefs: &'a Tracefs,
+    before: String,
+}
+
+const STOP: &str = "osnoise/stop_tracing_us";
+
+impl<'a> Stop<'a> {
+    fn at(tracefs: &'a Tracefs, us: &str) -> Self {
+        let before = tracefs.root().read(STOP).unwrap();
+        tracefs.root().write(STOP, us).unwrap();
+        Self { tracefs, before }
+    }
+}
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        drop(self.tracefs.root().write(STOP, &self.before));
+    }
+}
+
+#[test]
+fn a_latency_at_which_the_tracer_stops_does_not_end_a_run_and_is_there_afterwards() {
+    let Some(tracefs) = tracefs() else { return };
+    if !tracefs.has_tracer("timerlat").unwrap() {
+        return machine::skip("timerlat", "this kernel lacks the timerlat tracer");
+    }
+    let home = Home::alone();
+    let stop = Stop::at(&tracefs, "1");
+    let measure = "measure irq --source=timerlat --duration=1s --cpus=0 --quiet --json";
+    let record = home.run(measure.split(' ')).json();
+    assert_eq!(check(&record, "tracing-on")["status"], "pass", "{record:#}");
+    // The first interrupt would have been the last.
+    assert!(count(&record, "thread") > 100, "{record:#}");
+    assert_eq!(tracefs.root().read(STOP).unwrap(), "1");
+    drop(stop);
+}
+
+#[test]
+fn in_a_guest_events_measure_what_the_tracer_cannot_be_set_to_and_say_why() {
+    let Some(images) = guests::images() else {
+        return;
+    };
+    let home = Home::aside();
+    let target = format!("guest:{},virtual-time", images.rt.display());
+    let run = |source: &str| {
+        let line = "measure irq --interval=1000500ns --duration=250ms --quiet --json --source";
+        home.run(line.split(' ').chain([source, "--target", &target]))
+    };
+    let record = run("auto").record();
+    assert_eq!(record["setup"]["options"]["source"], "events");
+    let first = &record["findings"][0];
+    assert_eq!(first["id"], "no-timerlat", "{first}");
+    let why = first["detail"].as_str().unwrap();
+    assert!(
+        why.ends_with("whole microseconds from 100 µs to 1 s"),
+        "{why}"
+    );
+    run("timerlat").error(2, &["--interval 1000500ns", "from 100 µs to 1 s"]);
 }
