@@ -53,7 +53,7 @@ impl Ledger {
                 None
             }
             Report::Unit { place, unit } => {
-                self.tracks.get_mut(*place)?.count_in(unit, at);
+                self.tracks.get_mut(*place)?.count_in(unit);
                 None
             }
             Report::Ready | Report::Refused { .. } => None,

@@ -332,7 +332,13 @@ impl Watched {
             self.counted = 0;
             if self.speech == Speech::Optional {
                 let unit = self.said.unit.get().map_or("units", String::as_str);
+                // It has done that since its own start, and not since anybody counted.
+                self.counted = self.said.work.load(Ordering::Relaxed);
                 shift.begin_again(unit);
+                if self.counted > 0 {
+                    shift.count(0);
+                }
+                return;
             }
         }
         let now = match (speaks, self.speech) {
@@ -383,6 +389,8 @@ impl Drop for Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loads::shift::Tally;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_line_says_how_much_was_done_and_of_what() {
@@ -436,6 +444,35 @@ mod tests {
         assert_eq!(said.fault.get(), None);
         hear_fio(&said, &mut report(5, 95).as_bytes()).unwrap();
         assert_eq!(said.fault.get().unwrap(), "it met error 5");
+    }
+
+    #[test]
+    fn what_a_program_did_before_it_was_heard_is_not_counted() {
+        let said = Arc::<Said>::default();
+        let mut watched = Watched {
+            sys: SysRoot::live(),
+            keeper: Command::new("sleep").arg("3600").spawn().unwrap(),
+            said: Arc::clone(&said),
+            speech: Speech::Optional,
+            counted: 0,
+            speaks: false,
+            // As if long ago: it is at work by its CPU time.
+            started: Instant::now() - AT_WORK_AFTER,
+        };
+        let (stop, tally) = (AtomicBool::new(false), Tally::default());
+        let shift = Shift::begin(&stop, &tally, Intensity::FULL, Instant::now());
+        let mut done = |line: &str| {
+            hear(&said, &mut line.as_bytes()).unwrap();
+            watched.count(&shift);
+            let done = |count: &AtomicU64| count.load(Ordering::Relaxed);
+            (done(&tally.work), done(&tally.steps))
+        };
+        tally.work.store(7, Ordering::Relaxed);
+        assert_eq!(done("work 100 frames\n").0, 0);
+        assert_eq!(tally.unit.get().unwrap(), "frames");
+        let (work, before) = done("work 130 frames\n");
+        assert_eq!(work, 30);
+        assert_eq!(done("work 130 frames\n"), (30, before));
     }
 
     #[test]

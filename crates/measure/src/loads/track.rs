@@ -29,6 +29,8 @@ pub(super) struct Track {
     /// From when on silence counts.
     begun: Instant,
     /// From its first report on.
+    pulse: Option<Pulse>,
+    /// From the first report in the present unit on.
     work: Option<Work>,
     /// Why it ended by itself, if it did.
     pub(super) died: Option<String>,
@@ -36,15 +38,21 @@ pub(super) struct Track {
     pub(super) unit: Option<String>,
 }
 
+/// Whether it is at work.
+#[derive(Clone, Debug)]
+struct Pulse {
+    rounds: u64,
+    round_at: Instant,
+    longest_silence: Duration,
+}
+
+/// How much it did.
 #[derive(Clone, Debug)]
 struct Work {
     first: u64,
     first_at: Instant,
     last: u64,
     last_at: Instant,
-    rounds: u64,
-    round_at: Instant,
-    longest_silence: Duration,
     /// Work up to the end of the last full second.
     at_second: f64,
     seconds: Vec<f64>,
@@ -63,6 +71,7 @@ impl Track {
     pub(super) const fn new(begun: Instant) -> Self {
         Self {
             begun,
+            pulse: None,
             work: None,
             died: None,
             unit: None,
@@ -73,37 +82,37 @@ impl Track {
     /// Returns whether every thread has worked since the last one. What comes after `end` is no
     /// silence of the run.
     pub(super) fn note(&mut self, [done, rounds]: [u64; 2], at: Instant, end: Instant) -> bool {
-        let begun = self.begun;
         // The first report is the work from before the run.
         let work = self.work.get_or_insert_with(|| Work {
             first: done,
             first_at: at,
             last: done,
             last_at: at,
-            rounds,
-            round_at: begun,
-            longest_silence: Duration::ZERO,
             at_second: 0.0,
             seconds: Vec::new(),
         });
         work.fill_seconds(done, at);
         work.last = done;
         work.last_at = at;
+        let pulse = self.pulse.get_or_insert(Pulse {
+            rounds,
+            round_at: self.begun,
+            longest_silence: Duration::ZERO,
+        });
         // A report without new work of some thread is silence too.
-        let worked = rounds > work.rounds;
+        let worked = rounds > pulse.rounds;
         if worked {
-            let silence = at.min(end).saturating_duration_since(work.round_at);
-            work.longest_silence = work.longest_silence.max(silence);
-            work.round_at = at;
-            work.rounds = rounds;
+            let silence = at.min(end).saturating_duration_since(pulse.round_at);
+            pulse.longest_silence = pulse.longest_silence.max(silence);
+            pulse.round_at = at;
+            pulse.rounds = rounds;
         }
         worked
     }
 
     /// Returns the work since the first report.
     pub(super) fn work_done(&self) -> f64 {
-        let done = |work: &Work| float(work.last.saturating_sub(work.first));
-        self.work.as_ref().map_or(0.0, done)
+        self.work.as_ref().map_or(0.0, Work::done)
     }
 
     /// Returns when the latest report came.
@@ -111,20 +120,10 @@ impl Track {
         self.work.as_ref().map(|work| work.last_at)
     }
 
-    /// Forgets the work so far: from now on it is counted in `unit`.
-    pub(super) fn count_in(&mut self, unit: &str, at: Instant) {
+    /// Forgets the work so far: from the next report on it is counted in `unit`.
+    pub(super) fn count_in(&mut self, unit: &str) {
         self.unit = Some(unit.to_owned());
-        if let Some(work) = &mut self.work {
-            *work = Work {
-                first: 0,
-                first_at: at,
-                last: 0,
-                last_at: at,
-                at_second: 0.0,
-                seconds: Vec::new(),
-                ..*work
-            };
-        }
+        self.work = None;
     }
 
     /// Judges the reports, of a load named `load` that counts its work in `unit`.
@@ -134,14 +133,14 @@ impl Track {
             unit: self.unit.as_deref().unwrap_or(unit).to_owned(),
             ..LoadRecord::default()
         };
-        let Some(work) = &self.work else {
+        let Some(pulse) = &self.pulse else {
             let fault = self.died.as_deref().unwrap_or("it never reported");
             return LoadRecord {
                 fault: Some(fault.to_owned()),
                 ..record
             };
         };
-        let (silence, at_the_end) = work.silence(verdict);
+        let (silence, at_the_end) = pulse.silence(verdict);
         let stalled = (silence > verdict.limit).then(|| {
             let last = if at_the_end { "the last " } else { "" };
             let limit = verdict.limit.as_secs_f64();
@@ -151,13 +150,30 @@ impl Track {
             )
         });
         LoadRecord {
-            work: float(work.last.saturating_sub(work.first)),
-            per_second: work.rate(),
+            work: self.work_done(),
+            per_second: self.work.as_ref().and_then(Work::rate),
             longest_silence_ns: Some(nanos(silence)),
-            seconds: work.seconds.clone(),
+            seconds: self
+                .work
+                .as_ref()
+                .map_or_else(Vec::new, |work| work.seconds.clone()),
             fault: self.died.clone().or(stalled),
             ..record
         }
+    }
+}
+
+impl Pulse {
+    /// Returns the longest silence, and whether it is the one at the end.
+    fn silence(&self, verdict: Verdict) -> (Duration, bool) {
+        if self.round_at >= verdict.end {
+            return (self.longest_silence, false);
+        }
+        let at_the_end = verdict.looked.saturating_duration_since(self.round_at);
+        (
+            self.longest_silence.max(at_the_end),
+            at_the_end >= self.longest_silence,
+        )
     }
 }
 
@@ -178,21 +194,13 @@ impl Work {
         }
     }
 
-    /// Returns the longest silence, and whether it is the one at the end.
-    fn silence(&self, verdict: Verdict) -> (Duration, bool) {
-        if self.round_at >= verdict.end {
-            return (self.longest_silence, false);
-        }
-        let at_the_end = verdict.looked.saturating_duration_since(self.round_at);
-        (
-            self.longest_silence.max(at_the_end),
-            at_the_end >= self.longest_silence,
-        )
+    fn done(&self) -> f64 {
+        float(self.last.saturating_sub(self.first))
     }
 
     fn rate(&self) -> Option<f64> {
         let time = self.last_at.saturating_duration_since(self.first_at);
-        (!time.is_zero()).then(|| float(self.last.saturating_sub(self.first)) / time.as_secs_f64())
+        (!time.is_zero()).then(|| self.done() / time.as_secs_f64())
     }
 }
 
@@ -275,17 +283,20 @@ mod tests {
     }
 
     #[test]
-    fn work_in_another_unit_is_counted_anew() {
+    fn work_in_another_unit_is_counted_anew_and_not_what_was_done_before_that() {
         let begun = Instant::now();
         let at = |ms: u64| begun + Duration::from_millis(ms);
         let mut track = Track::new(begun);
         track.note([500, 1], at(0), begun);
         track.note([900, 2], at(400), begun);
-        track.count_in("frames", at(500));
-        track.note([30, 3], at(1_500), begun);
+        track.count_in("frames");
+        assert_eq!(track.work_done(), 0.0);
+        // What it did since its start comes with the unit.
+        track.note([5_000, 3], at(600), begun);
+        track.note([5_030, 4], at(1_600), begun);
         let verdict = Verdict {
-            end: at(1_500),
-            looked: at(1_600),
+            end: at(1_600),
+            looked: at(1_700),
             limit: SHORT_SILENCE,
         };
         let record = track.judge(String::new(), "ms of CPU time", verdict);

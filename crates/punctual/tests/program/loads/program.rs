@@ -84,6 +84,35 @@ fn a_program_says_itself_what_its_work_is() {
 }
 
 #[test]
+fn what_a_program_did_before_it_said_so_is_no_work_of_the_run() {
+    let home = Home::aside();
+    let speak = home.dir().join("speak");
+    let load = format!(
+        "cmd:until [ -e {} ]; do :; done; n=7000000; \
+         while :; do n=$((n+7)); echo work $n frames; sleep 0.02; done",
+        speak.display()
+    );
+    let args = format!("{MEASURE} --duration {LONGER} --load");
+    let mut span = Duration::from_secs(2);
+    // Longer, where others keep it from all words for so long.
+    let did = loop {
+        let running = home
+            .start(args.split_whitespace().chain([load.as_str()]))
+            .measuring();
+        std::fs::write(&speak, "").unwrap();
+        std::thread::sleep(span);
+        running.signal("INT");
+        let did = running.wait().record()["loads"][0].clone();
+        if did["unit"] == "frames" {
+            break did;
+        }
+        std::fs::remove_file(&speak).unwrap();
+        span *= 2;
+    };
+    assert!(did["work"].as_f64().unwrap() < 7_000_000.0, "{did:#}");
+}
+
+#[test]
 fn a_program_runs_where_and_as_it_is_told_and_rests() {
     let home = Home::new();
     let cpu = allowed_cpu();
