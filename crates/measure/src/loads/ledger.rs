@@ -7,12 +7,16 @@ use std::time::{Duration, Instant};
 
 use punctual_model::{LoadProgress, LoadRecord};
 
+use super::REPORT_EVERY;
 use super::report::Report;
 use super::spec::LoadSpec;
 use super::track::{Track, Verdict, tolerated};
 
 /// Time on a CPU, at most, of one load thread before the next has its turn.
 const SLICE: Duration = Duration::from_millis(10);
+
+/// How late work is known, at most: programs are looked at, and all loads report, some time after it.
+const LATE: Duration = REPORT_EVERY.saturating_mul(2);
 
 /// The reports of all loads of one process.
 #[derive(Clone, Debug)]
@@ -82,8 +86,12 @@ impl Ledger {
 
     /// Returns how long every load may take, beyond what is usual, until it shows work.
     pub(super) fn patience(&self) -> Duration {
-        let each = self.loads.iter().map(|load| load.patience(self.turn));
+        let each = self.loads.iter().map(|load| self.patience_with(load));
         each.max().unwrap_or_default()
+    }
+
+    fn patience_with(&self, load: &LoadSpec) -> Duration {
+        load.patience(self.turn) + LATE
     }
 
     /// Returns what each load has done up to now, without rates.
@@ -111,7 +119,7 @@ impl Ledger {
             let verdict = Verdict {
                 end,
                 looked,
-                limit: usual + load.patience(self.turn),
+                limit: usual + self.patience_with(load),
             };
             track.judge(load.to_string(), load.unit(), verdict)
         };
@@ -134,6 +142,7 @@ fn turn(loads: &[LoadSpec]) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loads::track::SHORT_SILENCE;
 
     fn ledger(loads: &[&str]) -> Ledger {
         let loads = loads.iter().map(|text| text.parse().unwrap()).collect();
@@ -179,6 +188,46 @@ mod tests {
         assert!(ledger(&["cpu:10@cpus=0"]).patience() >= 10 * SLICE);
         // All of them rest meanwhile.
         let (tenth, all) = (ledger(&["sched:1@intensity=10%"]), ledger(&["sched:1"]));
-        assert_eq!(tenth.patience(), all.patience() * 10);
+        assert_eq!(tenth.patience() - LATE, (all.patience() - LATE) * 10);
+    }
+
+    /// Returns the fault of a load that worked once in `every` milliseconds of a run.
+    fn fault(load: &str, every: u64, run_ms: u64) -> Option<String> {
+        let mut ledger = ledger(&[load]);
+        let started = ledger.started;
+        let at = |ms: u64| started + Duration::from_millis(ms);
+        let end = at(run_ms);
+        let looked = (0_u64..).map(|n| n * 201).find(|ms| {
+            // A program is looked at before it is reported.
+            let done = ms.saturating_sub(50) / every;
+            let report = Report::Work {
+                place: 0,
+                done,
+                rounds: done,
+            };
+            let worked = ledger.note(&report, at(*ms), end).is_some();
+            *ms >= run_ms && (worked || at(*ms) > end + ledger.patience() + SHORT_SILENCE)
+        });
+        let records = ledger.judge(end, at(looked.unwrap()));
+        records.into_iter().find_map(|record| record.fault)
+    }
+
+    #[test]
+    fn a_load_of_a_low_rate_that_keeps_it_has_no_fault() {
+        for (load, every) in [
+            // Each of its two threads sends one in two seconds, each of eight one in 1.6 s or 8 s.
+            ("ping@rate=1", 2_000),
+            ("ping:4@rate=5", 1_600),
+            ("ping:4@rate=1", 8_000),
+            ("printk:1", 1_000),
+            // As often as the guide asks for.
+            ("cmd:encoder", 1_000),
+        ] {
+            for run_ms in (2_000..20_000).step_by(1_370) {
+                assert_eq!(fault(load, every, run_ms), None, "{load}, {run_ms} ms");
+            }
+            // Where two of three fail to come, it has.
+            assert!(fault(load, every * 3, 10_000).is_some(), "{load}");
+        }
     }
 }

@@ -91,12 +91,15 @@ impl Ping {
             true => self.between_namespaces()?,
             false => self.on_this_network(sys)?,
         };
-        // Of all threads together.
-        let every = self
-            .rate
-            .map(|rate| Duration::from_secs((2 * self.floods).into()) / rate);
+        let every = self.every();
         let task = |echo| -> Task { Box::new(move |shift| flood(shift, &echo, every)) };
         Ok(echoes.into_iter().map(task).collect())
+    }
+
+    /// Returns how often each thread sends a request, where the rate of all of them together is limited.
+    fn every(&self) -> Option<Duration> {
+        let all = Duration::from_secs((2 * self.floods).into());
+        self.rate.map(|rate| all / rate)
     }
 
     /// Opens the sockets of two network namespaces, which are there as long as these are.
@@ -164,6 +167,11 @@ impl Ping {
 impl Load for Ping {
     fn threads(&self, _cpus: u32) -> u32 {
         2 * self.floods
+    }
+
+    /// Before its time no thread sends.
+    fn patience(&self, turn: Duration) -> Duration {
+        turn + self.every().unwrap_or_default()
     }
 
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {

@@ -61,6 +61,11 @@ impl Printk {
         })
     }
 
+    /// Returns the time between two lines.
+    fn every(self) -> Duration {
+        Duration::from_secs(1) / self.rate
+    }
+
     /// Opens the log, and returns the task.
     fn task(self, sys: &SysRoot) -> io::Result<Task> {
         let setting = sys.fact::<String>("/proc/sys/kernel/printk_devkmsg");
@@ -75,7 +80,7 @@ impl Printk {
 
     fn work(self, shift: &mut Shift<'_>, sys: &SysRoot, mut log: KernelLog) -> io::Result<()> {
         let mark = format!("punctual load of process {}", std::process::id());
-        let every = Duration::from_secs(1) / self.rate;
+        let every = self.every();
         let mut next = Instant::now();
         let mut number = 0_u64;
         while !shift.is_over() {
@@ -94,6 +99,11 @@ impl Printk {
 }
 
 impl Load for Printk {
+    /// Before its time no line is written.
+    fn patience(&self, turn: Duration) -> Duration {
+        turn + self.every()
+    }
+
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
         Ok(vec![self.task(site.sys)?])
     }
