@@ -7,16 +7,15 @@ use punctual_model::Bytes;
 use punctual_sys::pages::NodeId;
 use punctual_sys::{SysRoot, proc};
 
+use crate::available::available;
 use crate::error::MeasureError;
 
 /// Part of the available memory that may be asked for, in percent. The rest is for everybody else.
 const SHARE: u64 = 80;
 
 /// Refuses `option`, which takes `wanted` bytes, where that is more than most of what is available.
-/// `MemAvailable` of proc(5) is what can be taken without taking it from others.
 pub(crate) fn check(sys: &SysRoot, option: &str, wanted: Bytes) -> Result<(), MeasureError> {
-    let text = sys.read("/proc/meminfo").unwrap_or_default();
-    judge(option, wanted, bytes(&text, "MemAvailable:"), "")
+    judge(option, wanted, available(sys).map(Bytes::get), "")
 }
 
 /// As [`check`], for memory of one node. There, what files hold counts as available only if it was not used lately.
@@ -68,15 +67,18 @@ const fn megabytes(bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::machine;
+
+    const MEMINFO: (&str, &str) = (
+        "proc/meminfo",
+        "MemTotal: 4000 kB\nMemAvailable:    2000000 kB\n",
+    );
 
     #[test]
     fn more_than_there_is_is_refused_with_figures() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("proc")).unwrap();
-        let sys = SysRoot::at(dir.path());
+        let (_dir, sys) = machine(&[]);
         check(&sys, "--order 9", Bytes::new(u64::MAX)).unwrap();
-        let text = "MemTotal: 4000 kB\nMemAvailable:    2000000 kB\n";
-        std::fs::write(dir.path().join("proc/meminfo"), text).unwrap();
+        let (_dir, sys) = machine(&[MEMINFO]);
         check(&sys, "--order 9", Bytes::new(1_600_000_000)).unwrap();
         let err = check(&sys, "--order 9", Bytes::new(1_700_000_000)).unwrap_err();
         assert_eq!(
@@ -84,6 +86,27 @@ mod tests {
             "--order 9: needs 1700 MB, more than 80 % of the 2048 MB available"
         );
     }
+
+    #[test]
+    fn more_than_the_control_group_leaves_is_refused_however_much_the_machine_has() {
+        let (_dir, sys) = machine(&[
+            MEMINFO,
+            ("proc/self/cgroup", "0::/docker\n"),
+            (
+                "proc/self/mounts",
+                "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
+            ),
+            ("sys/fs/cgroup/docker/memory.max", "512000000\n"),
+            ("sys/fs/cgroup/docker/memory.current", "12000000\n"),
+        ]);
+        check(&sys, "--size 64M", Bytes::new(400_000_000)).unwrap();
+        let err = check(&sys, "--size 256M", Bytes::new(1_074_000_000)).unwrap_err();
+        assert_eq!(
+            err.to_string(),
+            "--size 256M: needs 1074 MB, more than 80 % of the 500 MB available"
+        );
+    }
+
     #[test]
     fn a_node_has_what_is_free_or_idle_there() {
         let dir = tempfile::tempdir().unwrap();

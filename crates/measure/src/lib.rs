@@ -28,6 +28,7 @@ pub mod wakeup;
 pub mod watch;
 pub mod work;
 
+mod available;
 mod bpf_scheduler;
 mod budget;
 mod cgroup;

@@ -11,7 +11,6 @@
 //! invalid: one thread that stands still is enough. Where something is unavailable, the process says
 //! [`Report::Refused`] instead, which the measurement tells as its own error.
 
-mod available;
 mod check;
 mod child;
 mod compute;

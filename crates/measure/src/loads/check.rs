@@ -8,9 +8,9 @@ use std::io;
 use punctual_model::{Bytes, CpuSet, Policy};
 use punctual_sys::{SysRoot, sched};
 
-use super::available::available;
 use super::settings::Settings;
 use super::spec::LoadSpec;
+use crate::available::available;
 use crate::budget::Budgets;
 use crate::program::not_lent;
 use crate::refusal;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! How much memory loads may take without harm: what the machine has, and what the control groups that this
+//! How much memory may be taken without harm: what the machine has, and what the control groups that this
 //! process is in leave of it (`cgroups(7)`).
 
 use punctual_model::Bytes;
@@ -31,7 +31,7 @@ const VERSIONS: [Version; 2] = [
 ];
 
 /// Returns how much memory this process may still take; `None` where the kernel does not say.
-pub(super) fn available(sys: &SysRoot) -> Option<Bytes> {
+pub(crate) fn available(sys: &SysRoot) -> Option<Bytes> {
     let groups = cgroup::directories(sys, "memory").unwrap_or_default();
     let in_groups = groups
         .iter()
