@@ -9,6 +9,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use punctual_sys::kernel_log::{KernelLog, write_line};
@@ -79,13 +80,14 @@ impl Printk {
     }
 
     fn work(self, shift: &mut Shift<'_>, sys: &SysRoot, mut log: KernelLog) -> io::Result<()> {
-        let mark = format!("punctual load of process {}", std::process::id());
+        let load = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mark = mark(std::process::id(), load);
         let every = self.every();
         let mut next = Instant::now();
         let mut number = 0_u64;
         while !shift.is_over() {
             number += 1;
-            write_line(sys, self.level, &format!("{mark}: line {number}")).map_err(refused)?;
+            write_line(sys, self.level, &format!("{mark} line {number}")).map_err(refused)?;
             let found = log.count_new(&mark)?;
             if found > 0 {
                 shift.did(found);
@@ -96,6 +98,14 @@ impl Printk {
         }
         Ok(())
     }
+}
+
+/// Number of the next load of this process.
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// Returns what the lines of one load begin with, and no line of another load, nor of another process.
+fn mark(process: u32, load: u32) -> String {
+    format!("punctual load of process {process}, load {load}:")
 }
 
 impl Load for Printk {
@@ -139,6 +149,29 @@ fn refused(err: PathError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::machine;
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
+    #[test]
+    fn each_load_finds_its_own_lines_and_no_others() {
+        let (dir, sys) = machine(&[("dev/kmsg", "")]);
+        let marks = [(432, 1), (432, 10), (4321, 1), (43, 1)].map(|(pid, n)| mark(pid, n));
+        let mut logs = marks.each_ref().map(|_| KernelLog::follow(&sys).unwrap());
+        let kmsg = dir.path().join("dev/kmsg");
+        let mut kmsg = OpenOptions::new().append(true).open(kmsg).unwrap();
+        let mut found = [0; 4];
+        for (mark, lines) in marks.iter().zip(1..) {
+            for number in 1..=lines {
+                writeln!(kmsg, "3,2,6,-;{mark} line {number}").unwrap();
+                // A read of the kernel's log gives one line.
+                for ((mark, log), found) in marks.iter().zip(&mut logs).zip(&mut found) {
+                    *found += log.count_new(mark).unwrap();
+                }
+            }
+        }
+        assert_eq!(found, [1, 2, 3, 4]);
+    }
 
     #[test]
     fn a_kernel_that_takes_no_lines_is_told_before_anything_starts() {
