@@ -173,7 +173,6 @@ fn rounds(
     nodes: &Nodes,
     banks: &BTreeMap<NodeId, Bank>,
 ) -> Result<BTreeMap<Place, Observed>, MeasureError> {
-    let mut observed = BTreeMap::<Place, Observed>::new();
     let mut places = Vec::new();
     for (at, (cpu_node, _)) in nodes.cpus.iter().enumerate() {
         for (memory_node, bank) in banks {
@@ -182,6 +181,11 @@ fn rounds(
             }
         }
     }
+    // Those that the run does not come to are there too.
+    let mut observed: BTreeMap<Place, Observed> = places
+        .iter()
+        .map(|(_, place, _)| (*place, Observed::default()))
+        .collect();
     #[expect(clippy::cast_precision_loss, reason = "for display")]
     let all = places.len() as f64 * (f64::from(what.repeats) + 1.0);
     let mut done = 0.0;
@@ -271,7 +275,8 @@ impl Observed {
 
 fn figures(what: &Memory, observed: &BTreeMap<Place, Observed>) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for ((kernel, cpu_node, memory_node), observed) in observed {
+    let some = observed.iter().filter(|(_, o)| !o.megabytes.is_empty());
+    for ((kernel, cpu_node, memory_node), observed) in some {
         let name = kernel.name().replace('-', "_");
         let mut add = |name: &str, unit: &str, better, values: &[f64]| {
             let figure = repeats::figure(name, unit, better, values);
@@ -358,12 +363,22 @@ fn node_check(nodes: &Nodes, banks: &BTreeMap<NodeId, Bank>) -> Check {
 fn observed_check(observed: &BTreeMap<Place, Observed>) -> Check {
     const ID: &str = "observations";
     let counts = observed.values().map(|o| o.megabytes.len());
-    match (counts.clone().min(), counts.max()) {
-        (Some(least), Some(most)) => Check::pass(
+    let (least, most) = (counts.clone().min(), counts.clone().max());
+    match (least.unwrap_or(0), most.unwrap_or(0)) {
+        (_, 0) => Check::fail(ID, "the run ended before the first one"),
+        (0, _) => {
+            let (all, without) = (counts.len(), counts.filter(|count| *count == 0).count());
+            Check::fail(
+                ID,
+                format!(
+                    "the run ended before the first one of {without} of {all} loops and pairs of nodes"
+                ),
+            )
+        }
+        (least, most) => Check::pass(
             ID,
             format!("{least} to {most} of each loop and pair of nodes, each of {LEAST} at least"),
         ),
-        _ => Check::fail(ID, "the run ended before the first one"),
     }
 }
 
@@ -407,6 +422,7 @@ fn huge_bytes(smaps: &str, ranges: &[(usize, usize)]) -> u64 {
 mod tests {
     use super::*;
     use crate::frame::testing;
+    use std::sync::atomic::Ordering;
 
     fn memory(kernels: &[Kernel]) -> Memory {
         Memory {
@@ -437,6 +453,40 @@ mod tests {
         }
         let seen = &outcome.setup.options["huge_pages_got"];
         assert!(seen.ends_with(" of 4 MiB"), "{seen}");
+    }
+
+    #[test]
+    fn loops_that_an_interrupted_run_did_not_come_to_have_no_figures_and_fail_the_check() {
+        let what = memory(&[Kernel::Copy, Kernel::Chase]);
+        testing::run(|frame| {
+            let setup = frame.setup().clone();
+            let nodes = Nodes::read(frame.sys(), &setup.cpus);
+            let banks = take_memory(&what, frame, &nodes)?;
+            let cpu = setup.cpus.iter().next().unwrap();
+            let pool = Pool::assemble(vec![Post::on("memory".to_owned(), setup.priority, cpu)])?;
+            frame.stop_flag().store(true, Ordering::Relaxed);
+            let mut observed = rounds(&what, frame, &pool, &nodes, &banks)?;
+            assert!(!observed_check(&observed).passed());
+            let work = Work {
+                count: 1,
+                took: LEAST,
+            };
+            let first = observed.values_mut().next().unwrap();
+            first.note(Kernel::Copy, &[work]);
+            let check = observed_check(&observed);
+            let missing = format!("{} of {}", observed.len() - 1, observed.len());
+            assert!(
+                !check.passed() && check.detail.contains(&missing),
+                "{check:?}"
+            );
+            assert_eq!(figures(&what, &observed).len(), 1);
+            observed
+                .values_mut()
+                .for_each(|o| o.note(Kernel::Copy, &[work]));
+            assert!(observed_check(&observed).passed());
+            Ok(Found::default())
+        })
+        .unwrap();
     }
 
     #[test]
