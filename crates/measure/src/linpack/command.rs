@@ -16,37 +16,60 @@ use crate::error::MeasureError;
 use crate::frame::Frame;
 use crate::program::{Program, Threads};
 
-/// Runs `command` once, by the shell, on the CPUs and with the policy of the frame's set-up, and adds what was seen of its threads;
-/// `None` where the run is to end first.
-pub(super) fn solve(
-    frame: &mut Frame<'_>,
-    command: &str,
-    threads: &mut Threads,
-    mut progress: impl FnMut() -> Progress,
-) -> Result<Option<Vec<Solved>>, MeasureError> {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]);
-    shell.env("OMP_NUM_THREADS", frame.setup().cpus.len().to_string());
-    let bounds = Bounds {
-        cpus: Some(frame.setup().cpus.clone()),
-        policy: Some(frame.setup().priority),
-    };
-    let mut program = Program::start(command, &mut shell, &bounds, "install a shell, sh")?;
-    program.look_at_threads(frame.sys());
-    let lines = program.all(frame, &mut progress);
-    threads.add(&program.threads());
-    let Some(lines) = lines else {
-        return Ok(None);
-    };
-    program.finish()?;
-    let solved = parse(lines.iter().map(String::as_str));
-    if solved.is_empty() {
-        return Err(MeasureError::Program {
-            program: command.to_owned(),
-            reason: "printed no result line in HPL's format".to_owned(),
-        });
+/// A command of the user's.
+#[derive(Debug)]
+pub(super) struct Foreign {
+    /// What the shell runs.
+    pub(super) command: String,
+    /// How many threads each of its processes is to have, `OMP_NUM_THREADS`.
+    pub(super) omp_threads: String,
+    /// What was seen of its threads.
+    pub(super) threads: Threads,
+}
+
+impl Foreign {
+    /// Makes one for the CPUs of the frame's set-up, unless `given`, the user's own `OMP_NUM_THREADS`, says otherwise: of several
+    /// processes each would have as many threads as there are CPUs.
+    pub(super) fn new(frame: &Frame<'_>, command: &str, given: Option<&str>) -> Self {
+        let given = given.filter(|given| !given.is_empty());
+        Self {
+            command: command.to_owned(),
+            omp_threads: given.map_or_else(|| frame.setup().cpus.len().to_string(), str::to_owned),
+            threads: Threads::default(),
+        }
     }
-    Ok(Some(solved))
+
+    /// Runs it once, by the shell, on the CPUs and with the policy of the frame's set-up; `None` where the run is to end first.
+    pub(super) fn solve(
+        &mut self,
+        frame: &mut Frame<'_>,
+        mut progress: impl FnMut() -> Progress,
+    ) -> Result<Option<Vec<Solved>>, MeasureError> {
+        let command = &*self.command;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]);
+        shell.env("OMP_NUM_THREADS", &self.omp_threads);
+        let bounds = Bounds {
+            cpus: Some(frame.setup().cpus.clone()),
+            policy: Some(frame.setup().priority),
+        };
+        let mut program = Program::start(command, &mut shell, &bounds, "install a shell, sh")?;
+        program.look_at_threads(frame.sys());
+        let lines = program.all(frame, &mut progress);
+        self.threads.add(&program.threads());
+        let Some(lines) = lines else {
+            return Ok(None);
+        };
+        program.finish()?;
+        let solved = parse(lines.iter().map(String::as_str));
+        if solved.is_empty() {
+            return Err(MeasureError::Program {
+                program: command.to_owned(),
+                reason: "printed no result line in HPL's format".to_owned(),
+            });
+        }
+        Ok(Some(solved))
+    }
 }
 
 /// Reads HPL's results. One without a residual has one that is no number, and so fails the check.
@@ -149,11 +172,29 @@ WR11C2R4        2000   128     1     2               0.07             7.6000e+01
     fn a_command_is_run_and_read() {
         let command = format!("cat <<'EOF'\n{OUTPUT}EOF\n");
         testing::run(|frame| {
-            let mut threads = Threads::default();
-            let solved = solve(frame, &command, &mut threads, Progress::default)?.unwrap();
+            let mut foreign = Foreign::new(frame, &command, None);
+            let solved = foreign.solve(frame, Progress::default)?.unwrap();
             assert_eq!(solved.len(), 3);
             let setup = frame.setup();
-            assert!(threads.check("cat", setup.priority, &setup.cpus).passed());
+            let check = foreign.threads.check("cat", setup.priority, &setup.cpus);
+            assert!(check.passed(), "{check:?}");
+            Ok(Found::default())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_command_has_the_threads_that_the_user_says_or_one_a_cpu() {
+        // It says how many it was told to have, as the order.
+        let command = "echo WR11C2R4 $OMP_NUM_THREADS 128 1 2 0.50 8.54e+01";
+        testing::run(|frame| {
+            let cpus = frame.setup().cpus.len();
+            for (given, told) in [(Some("77"), 77), (Some(""), cpus), (None, cpus)] {
+                let mut foreign = Foreign::new(frame, command, given);
+                let solved = foreign.solve(frame, Progress::default)?.unwrap();
+                assert_eq!(solved[0].order, told, "{given:?}");
+                assert_eq!(foreign.omp_threads, told.to_string());
+            }
             Ok(Found::default())
         })
         .unwrap();
@@ -164,10 +205,10 @@ WR11C2R4        2000   128     1     2               0.07             7.6000e+01
         // The shell runs as asked; what it starts does not.
         let command = format!("chrt -b 0 sh -c 'sleep 0.5; cat' <<'EOF'\n{OUTPUT}EOF\n");
         testing::run(|frame| {
-            let mut threads = Threads::default();
-            solve(frame, &command, &mut threads, Progress::default)?.unwrap();
+            let mut foreign = Foreign::new(frame, &command, None);
+            foreign.solve(frame, Progress::default)?.unwrap();
             let setup = frame.setup();
-            let check = threads.check("sh", setup.priority, &setup.cpus);
+            let check = foreign.threads.check("sh", setup.priority, &setup.cpus);
             assert!(!check.passed(), "{check:?}");
             Ok(Found::default())
         })
@@ -184,7 +225,7 @@ WR11C2R4        2000   128     1     2               0.07             7.6000e+01
             ("true", "printed no result line in HPL's format"),
         ] {
             let err = testing::run(|frame| {
-                solve(frame, command, &mut Threads::default(), Progress::default)?;
+                Foreign::new(frame, command, None).solve(frame, Progress::default)?;
                 Ok(Found::default())
             })
             .unwrap_err();

@@ -9,13 +9,13 @@ use punctual_model::{Better, Bytes, Check, Figure, Progress};
 use punctual_sys::dense;
 
 use super::bench::{Bench, Product, Solved};
+use super::command::Foreign;
 use super::engine::Engine;
 use super::library::Solver;
+use super::memory_of;
 use super::theory::Theory;
-use super::{command, memory_of};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
-use crate::program::Threads;
 use crate::{free_memory, repeats};
 use punctual_loops::linpack::{self, RESIDUAL_LIMIT, System};
 
@@ -32,6 +32,8 @@ pub struct Linpack {
     pub product: bool,
     /// The user's own choice of the code that `OpenBLAS` runs, `OPENBLAS_CORETYPE`.
     pub openblas_core: Option<String>,
+    /// The user's own choice of the threads of a process of a command, `OMP_NUM_THREADS`.
+    pub omp_threads: Option<String>,
 }
 
 /// What was observed of one order.
@@ -55,7 +57,7 @@ struct Log {
 enum Who {
     Own,
     Library(Box<Solver>),
-    Command(String, Threads),
+    Command(Foreign),
 }
 
 /// Measures with one thread a CPU of the frame's set-up.
@@ -99,7 +101,9 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
             found.findings = findings;
             Who::Library(Box::new(solver))
         }
-        Engine::Command(command) => Who::Command(command.clone(), Threads::default()),
+        Engine::Command(command) => {
+            Who::Command(Foreign::new(frame, command, what.omp_threads.as_deref()))
+        }
     };
     let mut log = Log::default();
     // The first touch of memory and of the threads' own buffers is in no figure.
@@ -107,16 +111,19 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
     match &mut who {
         Who::Own => drop(bench.solve(frame, largest, warm_up)?),
         Who::Library(solver) => drop(solver.solve(frame, largest, warm_up)?),
-        Who::Command(..) => {}
+        Who::Command(_) => {}
     }
     rounds(what, frame, &mut bench, &mut who, &mut log)?;
     found.checks.push(log.residual_check());
     found.checks.push(log.peak_check());
     let setup = frame.setup();
-    if let Who::Command(command, threads) = &who {
-        found
-            .checks
-            .push(threads.check(command, setup.priority, &setup.cpus));
+    if let Who::Command(foreign) = &who {
+        let check = foreign
+            .threads
+            .check(&foreign.command, setup.priority, &setup.cpus);
+        found.checks.push(check);
+        let told = foreign.omp_threads.clone();
+        found.options.insert("omp_num_threads".to_owned(), told);
     }
     if let Who::Library(mut solver) = who {
         let check = solver.check(frame.sys(), setup.priority, &setup.cpus);
@@ -157,7 +164,7 @@ fn rounds(
         for order in what.orders.iter().copied() {
             let part = done / (all * f64::from(what.repeats));
             let doing = match who {
-                Who::Command(..) => format!("round {round} of {}", what.repeats),
+                Who::Command(_) => format!("round {round} of {}", what.repeats),
                 _ => format!("n = {order}, round {round} of {}", what.repeats),
             };
             let progress = || Progress::of(doing.clone(), part);
@@ -175,9 +182,7 @@ fn rounds(
             let solved = match who {
                 Who::Own => bench.solve(frame, order, progress)?.map(|one| vec![one]),
                 Who::Library(solver) => solver.solve(frame, order, progress)?.map(|one| vec![one]),
-                Who::Command(command, threads) => {
-                    command::solve(frame, command, threads, progress)?
-                }
+                Who::Command(foreign) => foreign.solve(frame, progress)?,
             };
             let Some(solved) = solved else {
                 return Ok(());
@@ -322,6 +327,7 @@ mod tests {
             repeats,
             product: false,
             openblas_core: None,
+            omp_threads: Some("3".to_owned()),
         }
     }
 
@@ -395,7 +401,9 @@ mod tests {
                 engine: Engine::Command(command),
                 ..linpack(&[1], 2)
             };
-            let found = testing::run(|frame| run(&what, frame)).unwrap().found;
+            let outcome = testing::run(|frame| run(&what, frame)).unwrap();
+            assert_eq!(outcome.setup.options["omp_num_threads"], "3");
+            let found = outcome.found;
             let gflops = found.figures.iter().find(|f| f.name == "gflops").unwrap();
             assert_eq!((gflops.count, gflops.labels["n"].as_str()), (2, "4000"));
             let check = found.checks.iter().find(|c| c.id == "residual").unwrap();

@@ -87,6 +87,7 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
         repeats: args.repeat.repeats,
         product: args.product,
         openblas_core: std::env::var("OPENBLAS_CORETYPE").ok(),
+        omp_threads: std::env::var("OMP_NUM_THREADS").ok(),
     };
     request::run(home, &args.common, asked, |frame| {
         linpack::run(&what, frame)

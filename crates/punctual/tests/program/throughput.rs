@@ -115,7 +115,7 @@ fn a_command_can_solve_and_its_failed_check_makes_the_run_invalid() {
     let script = home.dir().join("hpl");
     let write = |word: &str| {
         let text = format!(
-            "echo 'WR11C2R4 4000 128 1 2 0.50 8.54e+01'\necho '||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.5 ...... {word}'\n"
+            "[ $OMP_NUM_THREADS = 3 ] || exit 1\necho 'WR11C2R4 4000 128 1 2 0.50 8.54e+01'\necho '||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.5 ...... {word}'\n"
         );
         fs::write(&script, text).unwrap();
     };
@@ -129,10 +129,13 @@ fn a_command_can_solve_and_its_failed_check_makes_the_run_invalid() {
             "--quiet",
             "--json",
         ];
-        home.run(args).record()
+        let mut command = home.command(args);
+        command.env("OMP_NUM_THREADS", "3");
+        crate::common::finish(command).record()
     };
     write("PASSED");
     let record = run();
+    assert_eq!(record["setup"]["options"]["omp_num_threads"], "3");
     assert!((figure(&record, "gflops")["value"].as_f64().unwrap() - 85.4).abs() < 1e-9);
     assert!(passed(&record, "residual"), "{record:#}");
     write("FAILED");
