@@ -8,6 +8,7 @@
 //! [`Crew`], attends them, and returns what it [`Found`]. The frame judges the
 //! rest. It changes nothing that outlives it.
 
+mod judged;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -19,15 +20,15 @@ use std::time::Duration;
 use punctual_model::tasks::TasksRun;
 use punctual_model::watch::Watched;
 use punctual_model::{
-    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Policy,
-    PrecisionState, Progress, Sample, Series, Setup, ThresholdHit,
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
+    Progress, Sample, Series, Setup, ThresholdHit,
 };
 use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
-use crate::bpf_scheduler::{self, SCHED_EXT};
+use self::judged::judged;
 use crate::checks::{self, Evidence, Expected, Locking};
 use crate::conditions::Conditions;
 use crate::crew::{Crew, ThreadEvidence, ThreadReport};
@@ -35,7 +36,6 @@ use crate::error::MeasureError;
 use crate::held::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::interim_checks::{loads_check, standing};
 use crate::loads::LoadProcess;
-use crate::quota::{self, Concerned};
 use crate::sink::{Sink, SinkError};
 use crate::steadiness::Steadiness;
 use crate::throttling::{self, RtLoad};
@@ -298,8 +298,16 @@ impl Frame<'_> {
 
     /// Has the run begin now: what it took to get ready is not part of it.
     pub(crate) fn begin_now(&mut self) {
-        self.watch.look_again();
+        self.prepared();
         self.origin = clock::monotonic();
+    }
+
+    /// Has the loads judged from now on: nothing was measured that they would have disturbed before.
+    pub(crate) fn prepared(&mut self) {
+        self.watch.look_again();
+        if let Some(load) = &mut self.load {
+            load.begin_again();
+        }
     }
 
     /// Tells the listener the kernel's numbers of the threads, and where their time zero lies on their clock. It is that of the run, too.
@@ -521,56 +529,6 @@ pub fn run(
         watch: &watch,
     };
     Ok(judged(setup, found, duration, &evidence))
-}
-
-/// The checks of [`sample_checks`](crate::stream::sample_checks).
-const OF_SAMPLES: [&str; 3] = ["samples", "lost-samples", "clamped-samples"];
-
-/// Adds the frame's checks to the instrument's own.
-fn judged(
-    mut setup: Setup,
-    mut found: Found,
-    duration: Nanos,
-    evidence: &Evidence<'_>,
-) -> RunOutcome {
-    let own = std::mem::take(&mut found.checks);
-    // What there is of samples comes first.
-    let (mut checks, own): (Vec<Check>, Vec<Check>) = own
-        .into_iter()
-        .partition(|check| OF_SAMPLES.contains(&check.id.as_str()));
-    if !evidence.threads.is_empty() {
-        checks.extend(checks::threads(evidence));
-    }
-    // An instrument that loads a scheduler knows more of it.
-    let ext = |thread: &ThreadEvidence| thread.asked_policy == Policy::Ext;
-    if evidence.threads.iter().any(ext) && !own.iter().any(|check| check.id == SCHED_EXT) {
-        let (before, after) = (&evidence.before.sched_ext, &evidence.after.sched_ext);
-        checks.push(bpf_scheduler::check(before.as_ref(), after.as_ref()));
-    }
-    if found.faults_spoil {
-        checks.push(checks::memory(evidence));
-    }
-    checks.extend(checks::surroundings(evidence));
-    if found.throttling == Throttling::Disturbs {
-        checks.push(throttling::check(evidence.rt_load));
-    }
-    let (before, after) = (&evidence.before.quotas, &evidence.after.quotas);
-    let concerned = Concerned {
-        threads: !evidence.asked.priority.is_real_time(),
-        loads: evidence.asked.loads > 0,
-        throttling: found.throttling,
-    };
-    checks.extend(quota::check(before.as_deref(), after.as_deref(), concerned));
-    checks.push(checks::loads(evidence));
-    checks.extend(own);
-    found.checks = checks;
-    setup.options.append(&mut found.options);
-    RunOutcome {
-        setup,
-        found,
-        duration,
-        loads: evidence.loads.to_vec(),
-    }
 }
 
 fn take_threads(mut found: Found) -> (Vec<ThreadEvidence>, Found) {

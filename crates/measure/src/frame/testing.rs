@@ -4,13 +4,16 @@
 //! A frame for the tests of instruments: ordinary threads on all CPUs, nobody listens.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use punctual_model::{Event, Nanos, Policy, Sample, Setup};
 use punctual_sys::{SysRoot, sched};
 
 use super::{Control, Found, Frame, RunOutcome};
 use crate::error::MeasureError;
+use crate::loads::LoadProcess;
 use crate::sink::{Sink, SinkError};
 
 struct Deaf;
@@ -43,6 +46,32 @@ pub(crate) fn setup() -> Setup {
 pub(crate) fn run(
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<RunOutcome, MeasureError> {
+    run_under(None, instrument)
+}
+
+/// The same under a load that has done a million of its work before, and does little more. Returns what it did in the run.
+pub(crate) fn load_work(
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> f64 {
+    const BEFORE: f64 = 1e6;
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        "echo ready; echo work 0 0 1; n=1000000; \
+         while :; do echo work 0 $n $n; n=$((n+1)); sleep 0.05; done",
+    ]);
+    let mut load = LoadProcess::start(command, vec!["cpu".parse().unwrap()]).unwrap();
+    while load.progress()[0].work < BEFORE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let outcome = run_under(Some(&mut load), instrument).unwrap();
+    outcome.loads[0].work
+}
+
+fn run_under(
+    load: Option<&mut LoadProcess>,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> Result<RunOutcome, MeasureError> {
     let control = Control {
         id: "test".to_owned(),
         stop: Arc::default(),
@@ -52,5 +81,5 @@ pub(crate) fn run(
         psquare: false,
     };
     let sys = SysRoot::live();
-    super::run(&sys, &setup(), &control, None, &mut Deaf, instrument)
+    super::run(&sys, &setup(), &control, load, &mut Deaf, instrument)
 }

@@ -49,6 +49,7 @@ pub fn run(what: &Io, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     };
     if let Some(file) = &file {
         let path = file.share().map_err(|err| cannot_make(what, &err))?;
+        frame.prepared();
         rounds(what, frame, &path, &mut log)?;
     }
     let setup = frame.setup();
@@ -313,6 +314,16 @@ mod tests {
         assert!(threads.passed() || unseen, "{threads:?}");
         assert!(outcome.setup.options["fio_version"].starts_with("fio-"));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_load_did_before_the_file_was_written_is_no_part_of_the_run() {
+        if !has_fio() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let work = testing::load_work(|frame| run(&io(dir.path()), frame));
+        assert!(work < 1e6, "{work}");
     }
 
     #[test]

@@ -157,6 +157,7 @@ fn rounds(
     for order in what.orders.iter().filter(|_| what.product) {
         products.insert(*order, Product::new(bench, frame, *order)?);
     }
+    frame.prepared();
     let cost = |order: usize| System { order, seed: 0 }.operations();
     let all: f64 = what.orders.iter().map(|order| cost(*order)).sum();
     let mut done = 0.0;
@@ -358,6 +359,13 @@ mod tests {
         assert_eq!(found.figures[0].count, 6);
         let check = found.checks.iter().find(|c| c.id == "residual").unwrap();
         assert!(check.passed(), "{check:?}");
+    }
+
+    #[test]
+    fn what_a_load_did_before_the_first_round_is_no_part_of_the_run() {
+        let what = linpack(&[60], 1);
+        let work = testing::load_work(|frame| run(&what, frame));
+        assert!(work < 1e6, "{work}");
     }
 
     #[test]

@@ -135,7 +135,14 @@ impl LoadProcess {
         loads
     }
 
-    /// Judges each load by its reports from its start up to now.
+    /// Has the loads judged by what they do from now on.
+    pub fn begin_again(&mut self) {
+        // What they have said up to now is about before.
+        drop(self.progress());
+        self.ledger.begin_again(Instant::now());
+    }
+
+    /// Judges each load by its reports from its start, or since it began again, up to now.
     pub fn evidence(&mut self) -> Vec<LoadRecord> {
         let end = Instant::now();
         let mut gone = self.gone;

@@ -39,6 +39,14 @@ impl Ledger {
         }
     }
 
+    /// Has the loads judged by what they do from `started` on.
+    pub(super) fn begin_again(&mut self, started: Instant) {
+        self.started = started;
+        for track in &mut self.tracks {
+            track.begin_again(started);
+        }
+    }
+
     /// Takes a report that came at `at`, and returns the load's place if every thread of that load
     /// has worked since the last one. What comes after `end` is no silence of the run.
     pub fn note(&mut self, report: &Report, at: Instant, end: Instant) -> Option<usize> {
@@ -210,6 +218,40 @@ mod tests {
         });
         let records = ledger.judge(end, at(looked.unwrap()));
         records.into_iter().find_map(|record| record.fault)
+    }
+
+    #[test]
+    fn what_loads_did_while_a_run_was_prepared_is_no_part_of_it() {
+        let started = Instant::now();
+        let at = |ms: u64| started + Duration::from_millis(ms);
+        // Reports at these milliseconds of a run of 3 s that was prepared for 40 s.
+        let record = |reports: &[u64]| {
+            let mut ledger = Ledger::open(vec!["cpu:1".parse().unwrap()], started);
+            let (begun, end) = (40_000, 43_000);
+            let mut begins = Some(());
+            for (round, ms) in (1..).zip(reports) {
+                if *ms > begun && begins.take().is_some() {
+                    ledger.begin_again(at(begun));
+                }
+                let report = Report::Work {
+                    place: 0,
+                    done: *ms,
+                    rounds: round,
+                };
+                ledger.note(&report, at(*ms), at(end));
+            }
+            ledger.judge(at(end), at(end + 200)).remove(0)
+        };
+        let steady = |from: u64, to: u64| (from..to).step_by(200);
+        // It waited for the disk while a file was written.
+        let reports: Vec<u64> = steady(0, 1_000).chain(steady(40_100, 43_200)).collect();
+        let did = record(&reports);
+        assert_eq!((did.fault, did.work), (None, 3_000.0));
+        assert_eq!(did.per_second, Some(1_000.0));
+        // It did nothing while something was measured.
+        let reports: Vec<u64> = steady(0, 40_200).chain([43_100]).collect();
+        let fault = record(&reports).fault.unwrap();
+        assert!(fault.starts_with("no work for 3.00 s"), "{fault}");
     }
 
     #[test]

@@ -78,6 +78,16 @@ impl Track {
         }
     }
 
+    /// Begins anew at `begun`. Why it has died stays, and what its work is counted in.
+    pub(super) fn begin_again(&mut self, begun: Instant) {
+        self.begun = begun;
+        self.work = None;
+        if let Some(pulse) = &mut self.pulse {
+            pulse.round_at = begun;
+            pulse.longest_silence = Duration::ZERO;
+        }
+    }
+
     /// Takes a report of the work done since the load began and the rounds of all its threads.
     /// Returns whether every thread has worked since the last one. What comes after `end` is no
     /// silence of the run.

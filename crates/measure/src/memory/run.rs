@@ -82,6 +82,7 @@ pub fn run(what: &Memory, frame: &mut Frame<'_>) -> Result<Found, MeasureError> 
     check_room(what, frame.sys(), &nodes)?;
     let pool = Pool::assemble(posts)?;
     let banks = take_memory(what, frame, &nodes)?;
+    frame.prepared();
     let observed = rounds(what, frame, &pool, &nodes, &banks)?;
     let mut found = Found {
         ended: frame.ended(),
@@ -453,6 +454,13 @@ mod tests {
         }
         let seen = &outcome.setup.options["huge_pages_got"];
         assert!(seen.ends_with(" of 4 MiB"), "{seen}");
+    }
+
+    #[test]
+    fn what_a_load_did_before_the_memory_was_there_is_no_part_of_the_run() {
+        let what = memory(&[Kernel::Copy]);
+        let work = testing::load_work(|frame| run(&what, frame));
+        assert!(work < 1e6, "{work}");
     }
 
     #[test]
