@@ -8,8 +8,8 @@
 //! ends it. [`run`] is what that process does; [`LoadProcess`] is that process as the measurement
 //! sees it. It says [`Report::Ready`] when every thread of every load has worked, then at once and
 //! every [`REPORT_EVERY`] a [`Report::Work`] a load. A load whose rounds stand still makes the run
-//! invalid: one thread that stands still is enough. Where something is unavailable, the process says
-//! [`Report::Refused`] instead, which the measurement tells as its own error.
+//! invalid: one thread that stands still is enough. Before it is ready
+//! it may say [`Report::Preparing`]. Where something is unavailable, the process says [`Report::Refused`] instead, which the measurement tells as its own error.
 
 mod check;
 mod child;

@@ -223,7 +223,7 @@ fn record_for<'a>(
         beside,
         metrics: job.metrics.clone(),
     };
-    let mut load = start_load(&job.loads)?;
+    let mut load = start_load(&job.loads, stop)?;
     let control = job.control(id.to_string(), stop, progress_every);
     let started = SystemTime::now();
     let outcome = frame::run(
@@ -281,7 +281,7 @@ fn keep(
 
 /// Starts the loads in a process of their own, out of reach of the terminal's Ctrl-C: they end
 /// after the measurement, not before it.
-fn start_load(loads: &[LoadSpec]) -> Result<Option<LoadProcess>, CliError> {
+fn start_load(loads: &[LoadSpec], stop: &StopRequest) -> Result<Option<LoadProcess>, CliError> {
     if loads.is_empty() {
         return Ok(None);
     }
@@ -296,10 +296,11 @@ fn start_load(loads: &[LoadSpec]) -> Result<Option<LoadProcess>, CliError> {
     if loads.iter().any(LoadSpec::reaches_consoles) {
         command.arg("--allow-console");
     }
-    let load =
-        LoadProcess::start(command, loads.to_vec()).map_err(|source| MeasureError::Load {
+    let load = LoadProcess::start(command, loads.to_vec(), &stop.flag()).map_err(|source| {
+        MeasureError::Load {
             load: names.join(","),
             source,
-        })?;
+        }
+    })?;
     Ok(Some(load))
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use punctual_model::{Event, Nanos, Policy, Sample, Setup};
@@ -60,7 +61,12 @@ pub(crate) fn load_work(
         "echo ready; echo work 0 0 1; n=1000000; \
          while :; do echo work 0 $n $n; n=$((n+1)); sleep 0.05; done",
     ]);
-    let mut load = LoadProcess::start(command, vec!["cpu".parse().unwrap()]).unwrap();
+    let mut load = LoadProcess::start(
+        command,
+        vec!["cpu".parse().unwrap()],
+        &AtomicBool::new(false),
+    )
+    .unwrap();
     while load.progress()[0].work < BEFORE {
         std::thread::sleep(Duration::from_millis(10));
     }

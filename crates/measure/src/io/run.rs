@@ -22,6 +22,9 @@ use crate::repeats;
 /// What is written at once while the file is made.
 const PART: usize = 1 << 20;
 
+/// How much of the file is written before that is on the disk, in bytes.
+const SYNCED: u64 = 64 << 20;
+
 /// Part of the free space that the file may take, in percent.
 const SHARE: u64 = 90;
 
@@ -122,7 +125,7 @@ fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, Me
 }
 
 /// Fills `file` with `size` bytes of numbers without a pattern, and sees to it that they are on the disk: what
-/// is not would be written later, during something else. Stops where `go_on`, which gets to know how much is left
+/// is not would be written later, during something else. That is done part by part, so that no step takes as long as all. Stops where `go_on`, which gets to know how much is left
 /// to write, says so. Returns whether the file is whole.
 pub(crate) fn fill(
     file: &mut File,
@@ -142,6 +145,9 @@ pub(crate) fn fill(
         let now = usize::try_from(left).unwrap_or(PART).min(PART);
         file.write_all(&part[..now])?;
         left -= now as u64;
+        if left.is_multiple_of(SYNCED) {
+            file.sync_data()?;
+        }
         if !go_on(left) {
             return Ok(false);
         }

@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,8 +19,11 @@ use super::report::{Report, refusal};
 use super::track::SHORT_SILENCE;
 use super::{LoadSpec, REPORT_EVERY};
 
-/// How long a load may take to get its memory and start.
+/// How long a load may take to get its memory and start, or to come along with what it has to write.
 const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// Time between two looks at the wish to stop while it is not ready.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What loads that are programs have to end by themselves.
 const GRACE: Duration = Duration::from_secs(4);
@@ -65,9 +69,13 @@ impl LoadProcess {
     ///
     /// # Errors
     ///
-    /// Fails when it cannot be started, ends, or is not ready within 30 s; its standard error goes
-    /// where ours goes.
-    pub fn start(mut command: Command, loads: Vec<LoadSpec>) -> io::Result<Self> {
+    /// Fails when it cannot be started, ends, or is neither ready nor comes along within 30 s; its standard error goes
+    /// where ours goes. With `Interrupted` where `stop` is set while it writes what it needs.
+    pub fn start(
+        mut command: Command,
+        loads: Vec<LoadSpec>,
+        stop: &AtomicBool,
+    ) -> io::Result<Self> {
         let program = command.get_program().to_owned();
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut child = child.map_err(not_started(&program))?;
@@ -90,19 +98,12 @@ impl LoadProcess {
             gone: false,
             rates: vec![Rate::default(); count],
         };
-        match process.messages.recv_timeout(READY_WITHIN) {
-            Ok(Message::Report(Report::Ready, at)) => {
+        match ready(|wait| process.messages.recv_timeout(wait), stop)? {
+            Some(at) => {
                 process.ledger = Ledger::open(loads, at);
                 Ok(process)
             }
-            Err(RecvTimeoutError::Timeout) => Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "not ready within 30 s",
-            )),
-            Ok(Message::Report(Report::Refused { fault, reason }, _)) => {
-                Err(refusal(fault, reason))
-            }
-            _ => {
+            None => {
                 let status = process.child.wait()?;
                 Err(io::Error::other(format!(
                     "ended before it was ready, {status}"
@@ -174,6 +175,39 @@ impl LoadProcess {
     }
 }
 
+/// Waits until the process says that it is ready, and returns when that was; nothing if it ends first.
+fn ready(
+    mut next: impl FnMut(Duration) -> Result<Message, RecvTimeoutError>,
+    stop: &AtomicBool,
+) -> io::Result<Option<Instant>> {
+    let mut silent = Duration::ZERO;
+    let mut doing = None;
+    while silent < READY_WITHIN {
+        match next(LOOK_EVERY) {
+            Ok(Message::Report(Report::Ready, at)) => return Ok(Some(at)),
+            Ok(Message::Report(Report::Preparing { what }, _)) => {
+                (silent, doing) = (Duration::ZERO, Some(what));
+            }
+            Ok(Message::Report(Report::Refused { fault, reason }, _)) => {
+                return Err(refusal(fault, reason));
+            }
+            Err(RecvTimeoutError::Timeout) => silent += LOOK_EVERY,
+            _ => return Ok(None),
+        }
+        // What takes no time is not given up: the run then says itself that it was stopped.
+        if let Some(what) = &doing
+            && stop.load(Ordering::Relaxed)
+        {
+            let what = format!("stopped before it was ready ({what})");
+            return Err(io::Error::new(io::ErrorKind::Interrupted, what));
+        }
+    }
+    let doing = doing.map(|what| format!(" ({what})")).unwrap_or_default();
+    let within = READY_WITHIN.as_secs();
+    let what = format!("not ready within {within} s{doing}");
+    Err(io::Error::new(io::ErrorKind::TimedOut, what))
+}
+
 impl Rate {
     /// Takes the `work` reported `at`, where a second has passed since the work before.
     fn take(&mut self, work: f64, at: Instant, now: Instant) {
@@ -235,7 +269,38 @@ mod tests {
     fn shell(script: &str) -> io::Result<LoadProcess> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        LoadProcess::start(command, vec!["cpu".parse().unwrap()])
+        let never = AtomicBool::new(false);
+        LoadProcess::start(command, vec!["cpu".parse().unwrap()], &never)
+    }
+
+    /// Waits for a process that says this, each after so many looks.
+    fn waited(said: &[(u32, &str)], stop: bool) -> Result<bool, String> {
+        let mut said = said.iter().flat_map(|(looks, line)| {
+            let silence = (0..*looks).map(|_| Err(RecvTimeoutError::Timeout));
+            let report = Message::Report(line.parse().unwrap(), Instant::now());
+            silence.chain([Ok(report)])
+        });
+        let next = |_| said.next().unwrap_or(Ok(Message::Gone));
+        let waited = ready(next, &AtomicBool::new(stop));
+        waited.map(|at| at.is_some()).map_err(|err| err.to_string())
+    }
+
+    #[test]
+    fn a_load_may_take_long_as_long_as_it_comes_along() {
+        let writing = "preparing io: writing its file";
+        let most = 299;
+        assert_eq!(waited(&[(most, "ready")], false), Ok(true));
+        let told = waited(&[(most + 1, "ready")], false).unwrap_err();
+        assert_eq!(told, "not ready within 30 s");
+        let long = [(most, writing), (most, writing), (most, "ready")];
+        assert_eq!(waited(&long, false), Ok(true));
+        let told = waited(&[(0, writing), (most + 1, "ready")], false).unwrap_err();
+        assert_eq!(told, "not ready within 30 s (io: writing its file)");
+        // What takes long is given up where the end is asked for.
+        assert_eq!(waited(&[(most, "ready")], true), Ok(true));
+        let told = waited(&long, true).unwrap_err();
+        assert!(told.starts_with("stopped before it was ready"), "{told}");
+        assert_eq!(waited(&[(0, writing)], false), Ok(false));
     }
 
     /// Looks until a load is as expected.
@@ -349,7 +414,8 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let cpu: LoadSpec = "cpu:1".parse().unwrap();
-        let mut load = LoadProcess::start(command, vec![cpu.clone(), cpu]).unwrap();
+        let mut load =
+            LoadProcess::start(command, vec![cpu.clone(), cpu], &AtomicBool::new(false)).unwrap();
         let evidence = load.evidence();
         assert!(worked(&evidence[0]), "{evidence:?}");
         assert!(evidence[1].fault.is_some());

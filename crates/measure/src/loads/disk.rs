@@ -117,9 +117,9 @@ impl Disk {
     }
 
     /// Makes the file, and returns the program that works on it.
-    fn program(&self) -> io::Result<Program> {
+    fn program(&self, go_on: &dyn Fn(&str) -> bool) -> io::Result<Program> {
         look_for("fio")?;
-        let file = self.make_file().map_err(|err| {
+        let file = self.make_file(go_on).map_err(|err| {
             let (size, place) = (self.0.size, self.0.directory.display());
             let what = format!("cannot create a file of {size} in {place}: {err}");
             io::Error::new(err.kind(), what)
@@ -137,7 +137,7 @@ impl Disk {
         })
     }
 
-    fn make_file(&self) -> io::Result<std::fs::File> {
+    fn make_file(&self, go_on: &dyn Fn(&str) -> bool) -> io::Result<std::fs::File> {
         let free = scratch::free_space(&self.0.directory)?;
         if self.0.size.get() > free.get() / 100 * SHARE {
             let free = free.get() / 1_000_000;
@@ -145,8 +145,11 @@ impl Disk {
             return Err(io::Error::new(io::ErrorKind::StorageFull, what));
         }
         let mut scratch = ScratchFile::create(&self.0.directory)?;
-        fill(scratch.file(), self.0.size, &mut |_| true)?;
-        scratch.file().try_clone()
+        let go_on = &mut |_| go_on("writing its file");
+        match fill(scratch.file(), self.0.size, go_on)? {
+            true => scratch.file().try_clone(),
+            false => Err(io::ErrorKind::Interrupted.into()),
+        }
     }
 }
 
@@ -160,7 +163,7 @@ impl Load for Disk {
     }
 
     fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
-        Ok(self.program()?.task(site))
+        Ok(self.program(site.go_on)?.task(site))
     }
 }
 
@@ -216,6 +219,7 @@ fn bytes(key: &str, text: &str, least: u64, most: u64) -> Result<Bytes, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
     fn the_memory_of_all_requests_under_way_is_known() {
@@ -230,11 +234,26 @@ mod tests {
         let mut disk = Disk::default();
         disk.0.size = Bytes::new(1 << 50);
         disk.0.directory = dir.path().to_owned();
-        let err = disk.make_file().unwrap_err();
+        let err = disk.make_file(&|_| true).unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::StorageFull);
         let mut nowhere = Disk::default();
         nowhere.0.directory = dir.path().join("none");
-        let err = nowhere.make_file().unwrap_err();
+        let err = nowhere.make_file(&|_| true).unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_file_that_is_not_wanted_any_more_is_not_written_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut disk = Disk::default();
+        disk.0.directory = dir.path().to_owned();
+        let asked = Cell::new(0);
+        let go_on = |what: &str| {
+            assert_eq!(what, "writing its file");
+            asked.set(asked.get() + 1);
+            asked.get() < 3
+        };
+        let err = disk.make_file(&go_on).unwrap_err();
+        assert_eq!((err.kind(), asked.get()), (io::ErrorKind::Interrupted, 3));
     }
 }

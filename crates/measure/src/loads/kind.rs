@@ -101,9 +101,10 @@ pub(super) trait Load: fmt::Debug + fmt::Display + Send + Sync {
 }
 
 /// Where a load runs.
-#[derive(Debug)]
 pub(super) struct Site<'a> {
     pub(super) sys: &'a SysRoot,
     pub(super) allowed: &'a CpuSet,
     pub(super) settings: &'a Settings,
+    /// Takes what is being prepared, where that may take long, and says whether it is still wanted.
+    pub(super) go_on: &'a dyn Fn(&str) -> bool,
 }

@@ -68,7 +68,7 @@ impl Ledger {
                 self.tracks.get_mut(*place)?.count_in(unit);
                 None
             }
-            Report::Ready | Report::Refused { .. } => None,
+            Report::Preparing { .. } | Report::Ready | Report::Refused { .. } => None,
         }
     }
 

@@ -12,6 +12,11 @@ use punctual_model::choices;
 /// A message of the load process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Report {
+    /// A load prepares something that takes long, and comes along: `preparing WHAT`.
+    Preparing {
+        /// The load, and what it does.
+        what: String,
+    },
     /// Every thread of every load has worked: `ready`.
     Ready,
     /// How far a load has come: `work PLACE DONE ROUNDS`.
@@ -91,6 +96,7 @@ fn one_line(text: &str) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Preparing { what } => write!(f, "preparing {}", one_line(what)),
             Self::Ready => f.write_str("ready"),
             Self::Work {
                 place,
@@ -114,6 +120,9 @@ impl FromStr for Report {
             return Ok(Self::Refused { fault, reason });
         }
         let report = match word {
+            "preparing" if !rest.is_empty() => Some(Self::Preparing {
+                what: rest.to_owned(),
+            }),
             "ready" if rest.is_empty() => Some(Self::Ready),
             "work" => work(rest),
             "unit" => placed(rest).map(|(place, unit)| Self::Unit { place, unit }),
@@ -151,6 +160,7 @@ mod tests {
     #[test]
     fn reports_round_trip() {
         for line in [
+            "preparing io@size=10G: writing its file",
             "ready",
             "work 0 123456789012 7",
             "unit 3 frames of video",
@@ -167,6 +177,7 @@ mod tests {
     fn other_lines_are_no_reports() {
         for line in [
             "",
+            "preparing",
             "ready 1",
             "work 0 1",
             "work 0 1 2 3",

@@ -3,6 +3,7 @@
 
 //! The loads at work in this process, and how much of it they have done.
 
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,8 +26,14 @@ use crate::refusal;
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
 
+/// Time between two words about what takes long before the loads begin.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
 /// Longest total wait for threads to begin before the next one is started.
 const ONE_AFTER_THE_OTHER: Duration = Duration::from_secs(2);
+
+/// Takes what the loads report. They end where it fails.
+type Say<'a> = dyn FnMut(&Report) -> io::Result<()> + 'a;
 
 /// Runs `loads`, sized for `cpus` CPUs, and tells `say` how it goes, until `stop` is set or `say`
 /// fails.
@@ -41,11 +48,17 @@ pub fn run(
     loads: &[LoadSpec],
     cpus: u32,
     stop: &AtomicBool,
-    say: &mut dyn FnMut(&Report) -> io::Result<()>,
+    say: &mut Say<'_>,
 ) -> io::Result<()> {
-    let mut loads = LoadRun::start(sys, loads, cpus, stop)?;
+    let say = RefCell::new(say);
+    let go_on = telling(&say, stop, TELL_EVERY);
+    let mut loads = match LoadRun::start(sys, loads, cpus, stop, &go_on) {
+        Err(err) if err.kind() == io::ErrorKind::Interrupted => return Ok(()),
+        started => started?,
+    };
     loads.wait_for_all(stop)?;
     // The first report is what those after it are compared with.
+    let mut say = say.borrow_mut();
     if say(&Report::Ready).is_err() {
         return Ok(());
     }
@@ -57,6 +70,26 @@ pub fn run(
             return Ok(());
         }
         std::thread::sleep(REPORT_EVERY);
+    }
+}
+
+/// Returns what says how loads are prepared, once `every` so often, and whether they are still wanted.
+fn telling<'a>(
+    say: &'a RefCell<&mut Say<'_>>,
+    stop: &'a AtomicBool,
+    every: Duration,
+) -> impl Fn(&LoadSpec, &str) -> bool + 'a {
+    let told = Cell::new(Instant::now());
+    move |load, what| {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        if told.get().elapsed() < every {
+            return true;
+        }
+        told.set(Instant::now());
+        let what = format!("{load}: {what}");
+        say.borrow_mut()(&Report::Preparing { what }).is_ok()
     }
 }
 
@@ -125,7 +158,15 @@ impl Progress {
 impl LoadRun {
     /// Checks what all loads need, then starts them: first the programs, because one that is not
     /// what was meant ends at once, then all threads at the same time.
-    fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32, stop: &AtomicBool) -> io::Result<Self> {
+    ///
+    /// Fails with `Interrupted` where the end comes first.
+    fn start(
+        sys: &SysRoot,
+        loads: &[LoadSpec],
+        cpus: u32,
+        stop: &AtomicBool,
+        go_on: &dyn Fn(&LoadSpec, &str) -> bool,
+    ) -> io::Result<Self> {
         let allowed = affinity()?;
         check_cpus(loads, &allowed)?;
         check_right(loads, is_users_own_right)?;
@@ -137,7 +178,7 @@ impl LoadRun {
         let mut crews = Vec::new();
         for load in loads {
             let crew = load
-                .prepare(sys, &allowed, cpus)
+                .prepare(sys, &allowed, cpus, &|what| go_on(load, what))
                 .map_err(|err| of(load, &err))?;
             run.loads.push(Progress {
                 load: load.clone(),
@@ -327,6 +368,7 @@ mod tests {
     use punctual_model::{CpuSet, Policy};
 
     use super::*;
+    use crate::loads::program::look_for;
 
     fn loads(texts: &[&str]) -> Vec<LoadSpec> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
@@ -338,6 +380,7 @@ mod tests {
             &loads(texts),
             cpus,
             &AtomicBool::new(false),
+            &|_, _| true,
         )
     }
 
@@ -380,6 +423,43 @@ mod tests {
             assert_eq!(*at, place);
             assert!(*done > 0 && *rounds >= 1, "{report}");
         }
+    }
+
+    #[test]
+    fn what_takes_long_before_loads_begin_is_told_and_ends_when_nobody_wants_it() {
+        let stop = AtomicBool::new(false);
+        let mut said = Vec::new();
+        let mut say = |report: &Report| {
+            said.push(report.to_string());
+            match said.len() {
+                1 => Ok(()),
+                _ => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        };
+        let say = RefCell::new(&mut say as &mut Say<'_>);
+        let io: LoadSpec = "io@size=10G".parse().unwrap();
+        assert!(telling(&say, &stop, Duration::MAX)(&io, "writing its file"));
+        let now = telling(&say, &stop, Duration::ZERO);
+        assert!(now(&io, "writing its file"));
+        assert!(!now(&io, "writing its file"), "nobody listens");
+        stop.store(true, Ordering::Relaxed);
+        assert!(!now(&io, "writing its file"));
+        drop(now);
+        assert_eq!(said, ["preparing io@size=10G: writing its file"; 2]);
+    }
+
+    #[test]
+    fn loads_that_are_not_wanted_any_more_before_they_begin_are_no_error() {
+        if look_for("fio").is_err() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let loads = loads(&[&format!("io@dir={}", dir.path().display())]);
+        let stop = AtomicBool::new(true);
+        run(&SysRoot::live(), &loads, 1, &stop, &mut |report| {
+            panic!("{report}")
+        })
+        .unwrap();
     }
 
     #[test]

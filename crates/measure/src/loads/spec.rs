@@ -77,18 +77,21 @@ impl LoadSpec {
         self.load.memory(self.threads(cpus))
     }
 
-    /// Gets all that it needs, and returns a task for each of its threads.
+    /// Gets all that it needs, and returns a task for each of its threads. Fails with `Interrupted` where `go_on` says that it is not
+    /// wanted any more.
     pub(super) fn prepare(
         &self,
         sys: &SysRoot,
         allowed: &CpuSet,
         cpus: u32,
+        go_on: &dyn Fn(&str) -> bool,
     ) -> io::Result<Vec<Task>> {
         let settings = &self.settings;
         let site = Site {
             sys,
             allowed,
             settings,
+            go_on,
         };
         self.load.prepare(&site, self.threads(cpus))
     }

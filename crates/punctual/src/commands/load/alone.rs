@@ -17,7 +17,7 @@ use super::stop_after;
 use crate::cli::LoadArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output::{self, print, remark};
 
 /// Time between the lines that say how much the loads do.
 const SAY_EVERY: Duration = Duration::from_secs(1);
@@ -28,6 +28,8 @@ pub(super) struct Alone<'a> {
     stop: &'a Arc<AtomicBool>,
     duration: Option<Duration>,
     says_rates: bool,
+    /// Whether it was said what takes long before they work.
+    told: bool,
     /// From when all loads work.
     begun: Option<Begun>,
 }
@@ -51,6 +53,7 @@ impl<'a> Alone<'a> {
             stop,
             duration: args.duration.map(Duration::from),
             says_rates: !args.json && !args.quiet,
+            told: false,
             begun: None,
         }
     }
@@ -58,6 +61,12 @@ impl<'a> Alone<'a> {
     /// Takes what the loads say. Fails, which ends them, when nobody reads the rates any more.
     pub(super) fn take(&mut self, report: &Report) -> io::Result<()> {
         let now = Instant::now();
+        if let Report::Preparing { what } = report {
+            if !std::mem::replace(&mut self.told, true) {
+                remark(&format!("{what}; Ctrl-C stops."));
+            }
+            return Ok(());
+        }
         let Some(begun) = &mut self.begun else {
             self.begun = Some(Begun {
                 at: now,
