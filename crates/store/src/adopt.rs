@@ -11,6 +11,7 @@ use punctual_sys::At as _;
 use serde_json::Value;
 
 use crate::archive::is_run_file;
+use crate::clean::is_leftover;
 use crate::disk::{read_limited, without_holes};
 use crate::error::{ReadError, StoreError};
 use crate::place::{RECORD_LIMIT, RUN_FILE, id_of_name};
@@ -43,6 +44,12 @@ pub enum AdoptError {
         path: PathBuf,
         /// What the record says.
         id: String,
+    },
+    /// It is what was left of one.
+    #[error("read {}: a run that was being written or removed need not be whole", path.display())]
+    Leftover {
+        /// The directory.
+        path: PathBuf,
     },
     /// Its record has what this program would lose.
     #[error("read {}: a newer program wrote the key `{key}`, which this one would drop", path.display())]
@@ -80,6 +87,11 @@ impl Store {
         run: &StoredRun,
         tags: &BTreeMap<String, String>,
     ) -> Result<Adopted, AdoptError> {
+        if is_leftover(run.path()) {
+            return Err(AdoptError::Leftover {
+                path: run.path().to_owned(),
+            });
+        }
         let mut record = run.record().clone();
         let id = id_of_name(&record.id).ok_or_else(|| AdoptError::Id {
             path: run.path().to_owned(),

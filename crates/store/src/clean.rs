@@ -11,13 +11,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::path::Path;
 
 use punctual_sys::dir::Dir;
 use punctual_sys::{At as _, PathError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::place::{LOCK, TMP, TRASH, id_of_name};
+use crate::place::{LOCK, TMP, TRASH, is_run_name};
 
 /// Locks the file `lock` in `dir` and waits for it.
 pub(crate) fn lock_shared(dir: &Dir) -> Result<File, PathError> {
@@ -75,11 +76,14 @@ fn leftovers(runs: &Dir) -> Vec<OsString> {
 /// Whether an entry of `runs/` is a run that is not there yet, or no more: a directory with a name
 /// that we make. Anything else, such as `.tmp-notes` or a link, is someone's and not ours to remove.
 pub(crate) fn is_temporary(runs: &Dir, name: &OsStr) -> bool {
-    let ours = name
-        .to_str()
-        .and_then(|name| name.strip_prefix(TMP).or_else(|| name.strip_prefix(TRASH)))
-        .is_some_and(|id| id_of_name(id).is_some());
-    ours && runs.has_dir(name)
+    is_leftover(Path::new(name)) && runs.has_dir(name)
+}
+
+/// Whether a directory has the name of a run that is being written or removed, or was: it need not be whole.
+pub fn is_leftover(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    name.and_then(|name| name.strip_prefix(TMP).or_else(|| name.strip_prefix(TRASH)))
+        .is_some_and(is_run_name)
 }
 
 fn remove_stale(runs: &Dir, name: &OsStr) -> Result<(), PathError> {

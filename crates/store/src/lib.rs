@@ -34,6 +34,7 @@ mod writer;
 
 #[cfg(feature = "archive")]
 pub use adopt::{AdoptError, Adopted};
+pub use clean::is_leftover;
 pub use disk::free_bytes;
 pub use error::{ReadError, StoreError};
 pub use find::{Candidate, FindError};
@@ -41,7 +42,7 @@ pub use find::{Candidate, FindError};
 pub use index::{Filter, Index, IndexError, RunRow};
 pub use latencies::{HISTOGRAM_LOG, of_required};
 pub use list::{Listing, RunEntry};
-pub use place::RECORD_LIMIT;
+pub use place::{RECORD_LIMIT, is_run_name};
 pub use punctual_sys::PathError;
 pub use samples::SamplesFault;
 pub use store::{STORE_FORMAT, Store};

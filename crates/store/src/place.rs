@@ -96,6 +96,11 @@ pub(crate) fn id_of_name(name: &str) -> Option<Uuid> {
     (id.to_string() == name).then_some(id)
 }
 
+/// Whether a directory of a store has the name of a run.
+pub fn is_run_name(name: &str) -> bool {
+    id_of_name(name).is_some()
+}
+
 /// How a format that was found compares with the one that this program writes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Format {

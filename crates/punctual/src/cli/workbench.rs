@@ -470,7 +470,7 @@ pub struct PackArgs {
 /// Options of `runs import`
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// Files to import, each as a separate run, archives of `runs pack`, or directories of runs; of another directory all files in it
+    /// Files to import, each as a separate run, archives of `runs pack`, whole runs, or stores; of another directory all of these in it
     /// and below; `-` is standard input
     #[arg(required = true, value_name = "FILE", value_parser = path())]
     pub files: Vec<PathBuf>,

@@ -64,3 +64,4 @@ mod threads;
 mod throughput;
 mod unprivileged;
 mod watch;
+mod whole_runs;

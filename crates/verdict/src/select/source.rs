@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use punctual_model::{Nanos, RunRecord};
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::{Accumulator, Keep, LatencyHistogram};
-use punctual_store::{Filter, RECORD_LIMIT, ReadError, Store, StoredRun, decode};
+use punctual_store::{Filter, RECORD_LIMIT, ReadError, Store, StoredRun, decode, is_leftover};
 
 use super::error::{PathFault, SelectError};
 use crate::requirement::Required;
@@ -256,7 +256,7 @@ fn sources(path: &Path) -> Result<Vec<RunSource>, PathFault> {
         let entries = path.read_dir()?;
         let mut inside: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.join("run.json").exists())
+            .filter(|path| path.join("run.json").exists() && !is_leftover(path))
             .collect();
         inside.sort_unstable();
         if inside.is_empty() {

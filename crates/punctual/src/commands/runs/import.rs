@@ -6,7 +6,7 @@
 mod dates;
 
 use std::error::Error as StdError;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{self, BufReader, Read};
 use std::iter::successors;
 use std::os::unix::fs::FileTypeExt as _;
@@ -16,9 +16,10 @@ use std::time::{Duration, SystemTime};
 use punctual_model::{DateOrigin, IMPORT_LIST_FORMAT, ImportList, ImportListEntry, Sample};
 use punctual_peers::{DETECT_BYTES, Format, ImportError, Imported, Labels, SampleSink, detect};
 use punctual_stats::{TaggedHistogram, write_hlog};
-use punctual_store::{Raw, RunWriter, Store, archive};
+use punctual_store::{
+    AdoptError, Raw, RunWriter, Store, StoredRun, archive, is_leftover, is_run_name,
+};
 use punctual_sys::dir::Dir;
-use punctual_verdict::select::{RunSource, at_path};
 use punctual_verdict::words::{clean, plural};
 
 use crate::cli::ImportArgs;
@@ -172,31 +173,61 @@ fn unpacked(
     adopted(store, file, place.path(), args)
 }
 
-/// Takes the whole runs in a directory, which came as `file`: one, a directory of those, or a store. All must be readable;
-/// one that the store cannot take stops none of the others.
+/// Takes the whole runs in a directory, which came as `file`: one, those of a store, or those of an archive. One that cannot be
+/// read, or that the store cannot take, stops none of the others.
 fn adopted(store: &Store, file: &Path, dir: &Path, args: &ImportArgs) -> Result<Taken, Reason> {
     if args.name.is_some() || args.note.is_some() || args.unit.is_some() {
         return Err("a whole run keeps its name, note and units; --tag adds to it".into());
     }
-    let is_store = dir.join("store.json").is_file();
-    let inside = dir.join("runs");
     let tags = crate::cli::tags(&args.tag);
-    let mut runs = Vec::new();
-    for source in at_path(if is_store { &inside } else { dir })? {
-        if let RunSource::Stored(run) = source {
-            let id = run.record().id.clone();
-            runs.push(match store.adopt(&run, &tags) {
-                Ok(_) => Ok(Kept {
-                    id,
-                    format: WHOLE,
-                    started: None,
-                    started_from: None,
-                }),
-                Err(err) => Err(not_adopted(file, &id).because(err)),
-            });
-        }
+    let adopt = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        let mut id = name.to_string_lossy().into_owned();
+        let adopted = StoredRun::open(&path).map_err(AdoptError::from);
+        let adopted = adopted.and_then(|run| {
+            id.clone_from(&run.record().id);
+            store.adopt(&run, &tags)
+        });
+        let failed = |err| not_adopted(file, &id).because(err);
+        adopted.map_err(failed).map(|_| Kept {
+            id: id.clone(),
+            format: WHOLE,
+            started: None,
+            started_from: None,
+        })
+    };
+    Ok(whole_runs(dir)?.into_iter().map(adopt).collect())
+}
+
+/// The directories of the whole runs in one: itself, or those of a store or of what an archive had.
+fn whole_runs(dir: &Path) -> Result<Vec<PathBuf>, Reason> {
+    if is_run(dir) {
+        return Ok(vec![dir.to_owned()]);
     }
-    Ok(runs)
+    let inside = match is_store(dir) {
+        true => dir.join("runs"),
+        false => dir.to_owned(),
+    };
+    let entries = inside.read_dir()?.collect::<io::Result<Vec<_>>>()?;
+    let named = |entry: &DirEntry| entry.file_name().to_str().is_some_and(is_run_name);
+    let mut runs: Vec<PathBuf> = entries
+        .iter()
+        .filter(|e| named(e))
+        .map(DirEntry::path)
+        .collect();
+    runs.sort_unstable();
+    match runs.is_empty() {
+        true => Err("no run in it".into()),
+        false => Ok(runs),
+    }
+}
+
+fn is_run(dir: &Path) -> bool {
+    dir.join("run.json").is_file()
+}
+
+fn is_store(dir: &Path) -> bool {
+    dir.join("store.json").is_file()
 }
 
 /// The error of one run among others. Its id comes from elsewhere, so it is cut.
@@ -234,7 +265,8 @@ fn say_dates(entries: &[ImportListEntry], dates: &[(DateOrigin, usize)]) {
     ));
 }
 
-/// The files that were named, and those in directories that were: each with whether it was named itself.
+/// The files that were named, and those in directories that were: each with whether it was named itself. A run of our own, and
+/// a store, is one of them.
 fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
     /// Deeper than results are kept, and an end where a directory is in itself.
     const DEEPEST: usize = 32;
@@ -247,6 +279,7 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
             let skipped = match (path.is_symlink(), path.metadata()) {
                 (true, Ok(meta)) if meta.is_dir() => Some("a link to a directory"),
                 (_, Ok(meta)) if !meta.is_dir() && !meta.is_file() => Some("not a regular file"),
+                (_, Ok(meta)) if meta.is_dir() && is_leftover(&path) => Some("half of a run"),
                 _ => None,
             };
             if let Some(why) = skipped {
@@ -256,7 +289,7 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
                 ));
                 continue;
             }
-            match path.is_dir() {
+            match path.is_dir() && !is_run(&path) && !is_store(&path) {
                 true if depth < DEEPEST => inside(&path, depth + 1, into)?,
                 true => return Err(io::Error::other("directories are nested too deeply")),
                 false => into.push((path, false)),
@@ -266,7 +299,7 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
     }
     let mut files = Vec::new();
     for path in named {
-        if path.is_dir() && !holds_runs(path) {
+        if path.is_dir() && !is_run(path) && !is_store(path) {
             inside(path, 0, &mut files).map_err(|err| {
                 CliError::failed_to(format!("read directory {}", path.display())).because(err)
             })?;
@@ -275,16 +308,6 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
         }
     }
     Ok(files)
-}
-
-/// Whether a directory is a run of our own, has such runs, or is a store.
-fn holds_runs(dir: &Path) -> bool {
-    let is_run = |dir: &Path| dir.join("run.json").is_file();
-    let has_runs = || {
-        let entries = dir.read_dir().into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).any(|path| is_run(&path))
-    };
-    dir.join("store.json").is_file() || is_run(dir) || has_runs()
 }
 
 /// What became of a file.
