@@ -180,6 +180,9 @@ pub struct RefusedRun {
     /// Its start, RFC 3339 in UTC. Absent where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
+    /// Whether it cannot be read. Whether it belongs to the group is not known then, unless it could be read before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreadable: bool,
 }
 
 /// How one figure of two groups compares.

@@ -79,6 +79,14 @@ pub struct RunListFigures {
 }
 
 impl RunListFigures {
+    /// Returns the machine that the run is of, as [`RunRecord::machine`] does.
+    pub fn machine(&self) -> Option<&str> {
+        self.tags
+            .get("host")
+            .or(self.host.as_ref())
+            .map(String::as_str)
+    }
+
     /// Takes the figures out of a record.
     pub fn of(record: &RunRecord) -> Self {
         let quantile = |name: &str| record.total.quantiles_ns.get(name).copied().flatten();

@@ -55,6 +55,9 @@ fn not_found(store: &Path, err: FindError) -> CliError {
 
 const LISTS: &str = "`punctual runs list` lists the runs of the store";
 
+const UNREADABLE: &str =
+    "`punctual runs list` says which runs cannot be read, and why; `punctual runs rm` removes one";
+
 /// Asks which of several runs is meant, and names the newest.
 fn which(candidates: &[Candidate]) -> String {
     const NAMED: usize = 5;
@@ -107,12 +110,15 @@ impl From<SelectError> for CliError {
                 selector,
                 source,
             } => Self::from(*source).hint(is_a_tag(&group, &selector)),
-            E::NoRuns { .. } => Self::failed_to(what).exiting(Exit::Usage).hint(LISTS),
+            E::NoRuns { unreadable: 0, .. } => {
+                Self::failed_to(what).exiting(Exit::Usage).hint(LISTS)
+            }
+            E::NoRuns { .. } => Self::failed_to(what).hint(UNREADABLE),
             E::Find { home, source } => not_found(&home, source),
             E::Index { source, .. } => Self::failed_to(what).because(source),
-            E::Unreadable { source, .. }
-            | E::Histograms { source, .. }
-            | E::Samples { source, .. } => Self::failed_to(what).because(source),
+            E::Histograms { source, .. } | E::Samples { source, .. } => {
+                Self::failed_to(what).because(source)
+            }
             E::Path { source, .. } => {
                 let hint = match &source {
                     PathFault::NoRun => {

@@ -5,6 +5,7 @@
 
 use punctual_model::{Better, ComparedFigure, Comparison, ComparisonVerdict};
 use punctual_stats::runs::Margin;
+use punctual_verdict::comparison::earlier::EARLIER_UNREADABLE;
 
 use crate::cli::{FailOn, Percent};
 use crate::error::CliError;
@@ -57,10 +58,18 @@ pub(crate) fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
         })
     };
     let unmet = comparison.requirements.iter().any(|of| !of.result.is_met());
-    let judged = fail_on
-        .iter()
-        .all(|fail_on| is_judged(comparison, *fail_on));
+    let is_gate = !fail_on.is_empty() || !comparison.requirements.is_empty();
+    let mut judged = fail_on.iter();
+    let judged = judged.all(|fail_on| is_judged(comparison, *fail_on))
+        && !(is_gate && lacks_unreadable(comparison));
     Exit::of_gate(unmet || fail_on.iter().any(failed), judged)
+}
+
+/// Whether a run that cannot be read belongs to what was compared, or may.
+fn lacks_unreadable(comparison: &Comparison) -> bool {
+    let mut refused = comparison.groups.iter().flat_map(|group| &group.refused);
+    let mut remarks = comparison.remarks.iter();
+    refused.any(|run| run.unreadable) || remarks.any(|remark| remark.id == EARLIER_UNREADABLE)
 }
 
 /// Whether every figure that a gate looks at has a verdict, and there is one.

@@ -90,6 +90,9 @@ impl Document {
         for result in &material.studies {
             study::add(&mut document, &mut ids, result);
         }
+        document
+            .caveats
+            .extend(runs::unreadable(&material.unreadable));
         let asked = !document.answers.is_empty();
         runs::add(&mut document, &mut ids, &material.runs, asked);
         machine::add(&mut document, &mut ids, material);

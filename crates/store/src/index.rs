@@ -28,7 +28,7 @@ pub use row::RunRow;
 const APPLICATION: i64 = 0x504e_4354;
 
 /// Kept in SQLite's `user_version`. Every change of the table or of what is put in it raises it.
-const SCHEMA_VERSION: i64 = 4;
+const SCHEMA_VERSION: i64 = 5;
 
 /// Another process is never longer at the index.
 const BUSY: Duration = Duration::from_secs(5);
@@ -152,10 +152,10 @@ impl Index {
         let mut query = self.connection.prepare(
             "SELECT * FROM runs
              WHERE (?1 IS NULL OR name = ?1)
-               AND (?2 IS NULL OR coalesce(valid, 0) = ?2)
+               AND (?2 IS NULL OR (problem IS NULL AND coalesce(valid, 0)) = ?2)
                AND (?4 IS NULL OR EXISTS (
                    SELECT 1 FROM json_each(runs.tags) WHERE key = ?4 AND value = ?5))
-             ORDER BY rtrim(started, 'Z') DESC, id DESC LIMIT ?3",
+             ORDER BY CASE WHEN problem IS NULL THEN rtrim(started, 'Z') END DESC, id DESC LIMIT ?3",
         )?;
         let limit = filter.limit.map_or(-1, i64::from);
         let (key, value) = filter.tag.clone().unzip();

@@ -148,6 +148,35 @@ fn it_follows_what_happens_to_the_directories() {
 }
 
 #[test]
+fn what_was_known_of_a_run_that_cannot_be_read_any_more_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = three_runs(dir.path());
+    let known = |row: &RunRow| row.before.as_ref().and_then(|before| before.name.clone());
+    assert!(list(&store).iter().all(|row| row.before.is_none()));
+    let run = store.runs_dir().join(id(2).to_string()).join("run.json");
+    let text = fs::read(&run).unwrap();
+    for damaged in ["damaged", "damaged again"] {
+        fs::write(&run, damaged).unwrap();
+        let rows = list(&store);
+        assert_eq!(
+            rows.iter().map(known).collect::<Vec<_>>(),
+            [None, None, Some("idle".to_owned())]
+        );
+        assert!(rows[2].figures.is_err());
+        let valid = Filter {
+            valid: Some(true),
+            ..Filter::default()
+        };
+        assert_eq!(ids(&store, &valid), [id(1)]);
+    }
+    fs::write(&run, text).unwrap();
+    assert!(list(&store).iter().all(|row| row.before.is_none()));
+    fs::write(&run, "damaged").unwrap();
+    fs::remove_file(dir.path().join("index.sqlite")).unwrap();
+    assert!(list(&store).iter().all(|row| row.before.is_none()));
+}
+
+#[test]
 fn deleted_damaged_or_foreign_it_is_made_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = three_runs(dir.path());

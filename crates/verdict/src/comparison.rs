@@ -8,7 +8,7 @@
 //! between the groups.
 
 pub mod answer;
-mod earlier;
+pub mod earlier;
 mod error;
 pub mod experiment;
 pub(crate) mod grounds;

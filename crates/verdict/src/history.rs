@@ -214,6 +214,7 @@ fn lines(
                 id: run.record.id,
                 reason,
                 started: run.record.started,
+                unreadable: false,
             }),
         }
     }

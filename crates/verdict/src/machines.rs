@@ -125,6 +125,7 @@ fn divided(runs: Vec<RunInput>, refused: &mut Vec<RefusedRun>) -> BTreeMap<Facts
                 id: run.record.id,
                 reason: "its machine has no name".to_owned(),
                 started: run.record.started,
+                unreadable: false,
             });
             continue;
         };

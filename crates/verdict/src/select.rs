@@ -15,7 +15,7 @@ use punctual_stats::requirement::Requirement;
 use punctual_store::Store;
 
 pub use self::error::{PathFault, SelectError};
-pub use self::source::{RunSource, at_path, resolve};
+pub use self::source::{Found, RunSource, at_path, resolve};
 use crate::comparison::{GroupInput, Metric, RunInput, default_metrics};
 use crate::study::derived;
 
@@ -158,14 +158,11 @@ pub fn read(
 /// Finds the runs of each group.
 ///
 /// # Errors
-/// [`SelectError`] if a selector means no run, or one that cannot be read.
-pub fn find(
-    store: &Store,
-    wanted: &[Wanted],
-) -> Result<Vec<(String, Vec<RunSource>)>, SelectError> {
-    let mut groups: Vec<(String, Vec<RunSource>)> = Vec::new();
+/// [`SelectError`] if a selector means no run that can be read.
+pub fn find(store: &Store, wanted: &[Wanted]) -> Result<Vec<(String, Found)>, SelectError> {
+    let mut groups: Vec<(String, Found)> = Vec::new();
     for group in wanted {
-        let mut found: Vec<RunSource> = Vec::new();
+        let mut found = Found::default();
         let mut seen: BTreeSet<String> = BTreeSet::new();
         for selector in &group.selectors {
             let plain = group.name == *selector || selector.starts_with("tag:");
@@ -177,9 +174,14 @@ pub fn find(
                     source: Box::new(err),
                 },
             })?;
-            for source in found_by {
+            for source in found_by.runs {
                 if seen.insert(source.id().to_owned()) {
-                    found.push(source);
+                    found.runs.push(source);
+                }
+            }
+            for run in found_by.unreadable {
+                if seen.insert(run.id.clone()) {
+                    found.unreadable.push(run);
                 }
             }
         }
@@ -193,14 +195,14 @@ pub fn find(
 /// # Errors
 /// [`SelectError`] if a run is in two groups, if runs in virtual time are mixed with others, or if a run's files cannot be read.
 pub fn of_sources(
-    groups: Vec<(String, Vec<RunSource>)>,
+    groups: Vec<(String, Found)>,
     chosen: &Chosen<'_>,
 ) -> Result<Vec<GroupInput>, SelectError> {
     in_one_group_each(&groups)?;
     of_one_time(
         groups
             .iter()
-            .flat_map(|(_, runs)| runs)
+            .flat_map(|(_, found)| &found.runs)
             .map(RunSource::record),
     )?;
     of_any_time(groups, chosen)
@@ -211,13 +213,13 @@ pub fn of_sources(
 /// # Errors
 /// [`SelectError`] if a run's files cannot be read.
 pub fn of_any_time(
-    groups: Vec<(String, Vec<RunSource>)>,
+    groups: Vec<(String, Found)>,
     chosen: &Chosen<'_>,
 ) -> Result<Vec<GroupInput>, SelectError> {
     let records = || {
         groups
             .iter()
-            .flat_map(|(_, runs)| runs)
+            .flat_map(|(_, found)| &found.runs)
             .map(RunSource::record)
     };
     // Only now is it known whether histograms have to be read, which takes longer than the rest.
@@ -234,7 +236,7 @@ pub fn of_any_time(
     };
     groups
         .into_iter()
-        .map(|(name, sources)| group(&name, sources, &chosen))
+        .map(|(name, found)| group(&name, found, &chosen))
         .collect()
 }
 
@@ -253,10 +255,10 @@ pub fn of_one_time<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(
     }
 }
 
-fn in_one_group_each(groups: &[(String, Vec<RunSource>)]) -> Result<(), SelectError> {
+fn in_one_group_each(groups: &[(String, Found)]) -> Result<(), SelectError> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-    for (name, runs) in groups {
-        for run in runs {
+    for (name, found) in groups {
+        for run in &found.runs {
             if let Some(first) = seen.insert(run.id(), name) {
                 return Err(SelectError::InTwo {
                     run: run.id().to_owned(),
@@ -269,22 +271,18 @@ fn in_one_group_each(groups: &[(String, Vec<RunSource>)]) -> Result<(), SelectEr
     Ok(())
 }
 
-/// Makes a group of runs, with the histograms that are needed; refuses what is invalid.
+/// Makes a group of runs, with the histograms that are needed; refuses what is invalid or cannot be read.
 ///
 /// # Errors
 /// [`SelectError`] if a histogram or the samples of a run cannot be read.
-pub fn group(
-    name: &str,
-    sources: Vec<RunSource>,
-    chosen: &Chosen<'_>,
-) -> Result<GroupInput, SelectError> {
+pub fn group(name: &str, found: Found, chosen: &Chosen<'_>) -> Result<GroupInput, SelectError> {
     let mut group = GroupInput {
         name: name.to_owned(),
         runs: Vec::new(),
-        refused: Vec::new(),
+        refused: found.unreadable,
     };
     let mut left = SAMPLES_IN_BLOCKS;
-    for source in sources {
+    for source in found.runs {
         let record = source.record();
         let failed: Vec<&str> = record
             .checks
@@ -301,6 +299,7 @@ pub fn group(
                     failed.join(", ")
                 ),
                 started: record.started.clone(),
+                unreadable: false,
             });
             continue;
         }

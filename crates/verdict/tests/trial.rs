@@ -103,6 +103,7 @@ fn invalid_runs_are_counted_and_left_out() {
             id: run.record.id,
             reason: "invalid (steal)".to_owned(),
             started: None,
+            unreadable: false,
         });
     }
     let report = report(groups);

@@ -97,7 +97,9 @@ fn exit(history: &History, fail_on: &[HistoryFailOn]) -> Exit {
         series.verdict != HistoryVerdict::TooFewRuns && series.too_few_for_gate.is_none()
     });
     let mut lines = history.lines.iter();
-    let whole = history.missing.is_empty() && lines.all(|line| is_up_to_date(history, line));
+    let unreadable = history.refused.iter().any(|run| run.unreadable);
+    let whole =
+        history.missing.is_empty() && !unreadable && lines.all(|line| is_up_to_date(history, line));
     Exit::of_gate(failed, judged && whole && series().next().is_some())
 }
 

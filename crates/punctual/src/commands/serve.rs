@@ -17,7 +17,7 @@ use punctual_report::document::{Document, Material};
 use punctual_report::{export, html};
 use punctual_store::{Filter, Store, StoredRun};
 use punctual_verdict::comparison::{ComparisonRequest, Metric, compare};
-use punctual_verdict::select::{Chosen, RunSource, SelectError, of_sources};
+use punctual_verdict::select::{Chosen, Found, RunSource, SelectError, of_sources};
 use punctual_verdict::words::clean;
 use uuid::Uuid;
 
@@ -228,11 +228,11 @@ impl Site {
                 return Err((400, "choose runs for group A and for group B".to_owned()));
             }
             let runs: Vec<RunSource> = runs.into_iter().map(RunSource::Stored).collect();
-            groups.push((name.to_uppercase(), runs));
+            groups.push((name.to_uppercase(), Found::from(runs)));
         }
         let ids: Vec<&str> = groups
             .iter()
-            .flat_map(|(_, runs)| runs)
+            .flat_map(|(_, found)| &found.runs)
             .map(|run| run.record().id.as_str())
             .collect();
         if ids

@@ -239,14 +239,15 @@ fn group(
             continue;
         };
         let id = attempt.run.to_string();
-        let refuse = |reason: String| RefusedRun {
+        let refuse = |reason: String, unreadable| RefusedRun {
             id: id.clone(),
             reason,
             started: None,
+            unreadable,
         };
         if attempt.end == Some(RunEnd::Failed) {
             let why = attempt.detail.as_deref().unwrap_or("no reason was noted");
-            refused.push(refuse(format!("failed: {why}")));
+            refused.push(refuse(format!("failed: {why}"), false));
             continue;
         }
         match store.entry(attempt.run).run {
@@ -254,10 +255,10 @@ fn group(
                 blocks.insert(id, plan.counted(slot.block));
                 sources.push(select::RunSource::Stored(run));
             }
-            Err(err) => refused.push(refuse(format!("cannot be read: {err}"))),
+            Err(err) => refused.push(refuse(format!("cannot be read: {err}"), true)),
         }
     }
-    let mut group = select::group(name, sources, chosen)?;
+    let mut group = select::group(name, sources.into(), chosen)?;
     for run in &mut group.runs {
         let tags = &mut run.record.tags;
         tags.insert("experiment".to_owned(), plan.name.clone());

@@ -6,6 +6,7 @@
 mod gates;
 mod grounds;
 mod remarks;
+mod unreadable;
 
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,7 @@
 
 use punctual_model::{
     ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, Ordered as _, RequirementRuling, figure_heading, figure_words,
+    Effect, Ordered as _, RefusedRun, RequirementRuling, figure_heading, figure_words,
 };
 use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
@@ -165,15 +165,33 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
             (None, None) if runs == 0 => {}
             (None, None) => text += ", none invalid",
         }
-        if !group.refused.is_empty() {
-            text += &format!(", {} refused", group.refused.len());
-        }
+        text += &left_out(group.refused.iter());
         reasons.push(Reason {
             text,
             is_fault: unsound.is_some() || !group.refused.is_empty(),
         });
     }
     reasons
+}
+
+/// Counts the runs that are not in an answer: `, 2 refused, 1 cannot be read`.
+pub(super) fn left_out<'a>(refused: impl Iterator<Item = &'a RefusedRun>) -> String {
+    let (unreadable, refused): (Vec<_>, Vec<_>) = refused.partition(|run| run.unreadable);
+    let mut text = String::new();
+    if !refused.is_empty() {
+        text += &format!(", {} refused", refused.len());
+    }
+    if !unreadable.is_empty() {
+        text += &format!(", {} cannot be read", unreadable.len());
+    }
+    text
+}
+
+/// Counts the runs that cannot be read, where there are some.
+pub(super) fn unreadable(refused: &[RefusedRun]) -> Option<Reason> {
+    let n = refused.iter().filter(|run| run.unreadable).count();
+    let text = || format!("{} cannot be read", counted(n as u64, "run"));
+    (n > 0).then(text).map(Reason::fault)
 }
 
 /// Counts the runs that failed a check, and those that nobody checked: `, 14 not checked`.

@@ -267,16 +267,14 @@ fn of_cells(cells: &[(&ComparedGroup, Tone, &str)], answers: &[Answer]) -> Vec<K
 fn counts(measurement: &MeasurementResults) -> Reason {
     let groups = &measurement.comparison.groups;
     let runs = || groups.iter().flat_map(|group| &group.runs);
-    let refused: usize = groups.iter().map(|group| group.refused.len()).sum();
+    let refused = || groups.iter().flat_map(|group| &group.refused);
     let mut text = counted(runs().count() as u64, "run");
     let unsound = comparison::unsound(runs());
     text += unsound.as_deref().unwrap_or(", none invalid");
-    if refused > 0 {
-        text += &format!(", {refused} more refused");
-    }
+    text += &comparison::left_out(refused());
     Reason {
         text,
-        is_fault: unsound.is_some() || refused > 0,
+        is_fault: unsound.is_some() || refused().next().is_some(),
     }
 }
 

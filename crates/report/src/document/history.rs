@@ -8,6 +8,7 @@ use punctual_model::{
     HistoryVerdict,
 };
 
+use super::comparison::unreadable;
 use super::named::counted;
 use super::parts::{
     Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone, remarks,
@@ -175,6 +176,7 @@ fn answer(history: &History) -> Answer {
             "{unchecked} not checked or not valid"
         )));
     }
+    validity.extend(unreadable(&history.refused));
     Answer {
         tone,
         word: times.verdict(word),

@@ -8,6 +8,7 @@ use punctual_model::{
     MachinesOutlier, MachinesOutlierFigure, Ordered as _,
 };
 
+use super::comparison::unreadable;
 use super::history::by_share;
 use super::named::counted;
 use super::parts::{
@@ -163,6 +164,7 @@ fn answer(fleet: &Machines) -> Answer {
         );
         validity.push(Reason::fault(text));
     }
+    validity.extend(unreadable(&fleet.refused));
     Answer {
         tone,
         word: times.verdict(word),

@@ -6,7 +6,8 @@
 use punctual_model::tasks::TasksCheck;
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Extrapolation, Finding, FleetReport,
-    History, LatencyTest, Machines, Nanos, ProcessDiagnosis, RunRecord, StudyResult, TrialReport,
+    History, LatencyTest, Machines, Nanos, ProcessDiagnosis, RefusedRun, RunRecord, StudyResult,
+    TrialReport,
 };
 use punctual_stats::ThreadHistogram;
 
@@ -64,6 +65,8 @@ impl From<RunRecord> for RunItem {
 pub struct Material {
     /// Runs, in the order in which they were named.
     pub runs: Vec<RunItem>,
+    /// Runs that cannot be read, and that belong to those that were named, or may.
+    pub unreadable: Vec<RefusedRun>,
     /// Comparisons.
     pub comparisons: Vec<Comparison>,
     /// Machines compared with each other.

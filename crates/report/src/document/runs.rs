@@ -7,7 +7,7 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
-use punctual_model::{Check, CheckStatus, Instrument, RunRecord};
+use punctual_model::{Check, CheckStatus, Instrument, RefusedRun, RunRecord};
 
 use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
@@ -124,6 +124,16 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         title: "Validity".to_owned(),
         blocks: checks(&all),
     });
+}
+
+/// Says that runs cannot be read, by the first: what they would show is missing.
+pub(super) fn unreadable(runs: &[RefusedRun]) -> Option<String> {
+    let first = runs.first()?;
+    let runs = counted(runs.len() as u64, "run");
+    Some(format!(
+        "{runs} missing from this report: run {} {}",
+        first.id, first.reason
+    ))
 }
 
 fn heading(instrument: &str) -> String {

@@ -92,6 +92,7 @@ pub fn cases(material: &Material) -> Vec<Case> {
         let name = item.record.name.as_ref().map_or(&item.record.id, |_| name);
         of_run(&format!("run {name}"), &item.record, &mut cases);
     }
+    cases.extend(left_out("report", &material.unreadable));
     tell_apart(&mut cases);
     cases
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{Nanos, RunListEntry, RunListFigures};
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, Row, named_params, params};
 use uuid::Uuid;
 
 use crate::error::ReadError;
@@ -45,6 +45,8 @@ pub struct RunRow {
     pub id: Uuid,
     /// The figures, or why the run cannot be read.
     pub figures: Result<RunListFigures, String>,
+    /// The figures of a run that cannot be read, where it could be before.
+    pub before: Option<RunListFigures>,
 }
 
 impl From<RunRow> for RunListEntry {
@@ -66,11 +68,20 @@ impl RunRow {
         let id: String = row.get("id")?;
         let id = Uuid::try_parse(&id)
             .map_err(|err| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, err.into()))?;
-        let figures = match row.get::<_, Option<String>>("problem")? {
-            Some(problem) => Err(problem),
-            None => Ok(read(row)?),
+        let Some(problem) = row.get::<_, Option<String>>("problem")? else {
+            return Ok(Self {
+                id,
+                figures: Ok(read(row)?),
+                before: None,
+            });
         };
-        Ok(Self { id, figures })
+        // Every run that could be read has one.
+        let was_read = row.get::<_, Option<String>>("instrument")?.is_some();
+        Ok(Self {
+            id,
+            figures: Err(problem),
+            before: was_read.then(|| read(row)).transpose()?,
+        })
     }
 }
 
@@ -95,43 +106,47 @@ fn read(row: &Row<'_>) -> rusqlite::Result<RunListFigures> {
     })
 }
 
-/// Writes the row of a run, readable or not.
+/// Writes the row of a run. Of one that cannot be read any more it keeps what was known of it.
 pub(super) fn write(
     connection: &Connection,
     id: &str,
     (mtime_ns, size): (i64, i64),
     run: &Result<StoredRun, ReadError>,
 ) -> rusqlite::Result<()> {
-    let figures = run
-        .as_ref()
-        .ok()
-        .map(|run| RunListFigures::of(run.record()));
-    let figures = figures.as_ref();
-    let problem = run.as_ref().err().map(chain);
+    let figures = match run {
+        Ok(run) => RunListFigures::of(run.record()),
+        Err(err) => {
+            connection.execute(
+                "INSERT INTO runs (id, mtime_ns, size, problem) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (id) DO UPDATE SET mtime_ns = ?2, size = ?3, problem = ?4",
+                params![id, mtime_ns, size, chain(err)],
+            )?;
+            return Ok(());
+        }
+    };
     connection.execute(
-        "INSERT OR REPLACE INTO runs VALUES (:id, :mtime_ns, :size, :problem, :started, :name, :tags,
+        "INSERT OR REPLACE INTO runs VALUES (:id, :mtime_ns, :size, NULL, :started, :name, :tags,
             :instrument, :valid, :imported_from, :host, :kernel, :threads, :count, :p50_ns, :p99_ns, :max_ns,
             :duration_ns, :ended)",
         named_params! {
             ":id": id,
             ":mtime_ns": mtime_ns,
             ":size": size,
-            ":problem": problem,
-            ":started": figures.and_then(|f| f.started.as_ref()),
-            ":name": figures.and_then(|f| f.name.as_ref()),
-            ":tags": figures.filter(|f| !f.tags.is_empty()).map(|f| tags_text(&f.tags)),
-            ":instrument": figures.map(|f| &f.instrument),
-            ":valid": figures.map(|f| f.valid),
-            ":imported_from": figures.and_then(|f| f.imported_from.as_ref()),
-            ":host": figures.and_then(|f| f.host.as_ref()),
-            ":kernel": figures.and_then(|f| f.kernel.as_ref()),
-            ":threads": figures.map(|f| signed(f.threads)),
-            ":count": figures.map(|f| signed(f.count)),
-            ":p50_ns": figures.and_then(|f| f.p50_ns).map(signed),
-            ":p99_ns": figures.and_then(|f| f.p99_ns).map(signed),
-            ":max_ns": figures.and_then(|f| f.max_ns).map(signed),
-            ":duration_ns": figures.and_then(|f| f.duration_ns).map(|ns| signed(ns.get())),
-            ":ended": figures.and_then(|f| f.ended.as_ref()),
+            ":started": figures.started,
+            ":name": figures.name,
+            ":tags": (!figures.tags.is_empty()).then(|| tags_text(&figures.tags)),
+            ":instrument": figures.instrument,
+            ":valid": figures.valid,
+            ":imported_from": figures.imported_from,
+            ":host": figures.host,
+            ":kernel": figures.kernel,
+            ":threads": signed(figures.threads),
+            ":count": signed(figures.count),
+            ":p50_ns": figures.p50_ns.map(signed),
+            ":p99_ns": figures.p99_ns.map(signed),
+            ":max_ns": figures.max_ns.map(signed),
+            ":duration_ns": figures.duration_ns.map(|ns| signed(ns.get())),
+            ":ended": figures.ended,
         },
     )?;
     Ok(())

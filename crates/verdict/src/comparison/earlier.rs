@@ -19,12 +19,16 @@ use super::{
 };
 use crate::history::{HistoryRequest, history};
 use crate::number::percent;
+use crate::words::plural;
 
 /// Changes that earlier runs had between them are taken out of their spread; this is the level of looking for them.
 const LEVEL: f64 = 0.05;
 
 /// Earlier runs without which their spread says too little, in degrees of freedom.
 const LEAST: f64 = 4.0;
+
+/// The remark that earlier runs cannot be read.
+pub const EARLIER_UNREADABLE: &str = "earlier-unreadable";
 
 /// Judges every figure anew by the spread of `earlier` runs, and says what that rests on.
 ///
@@ -235,6 +239,12 @@ fn remarks(past: &History, results: &[ComparedFigure]) -> Vec<Finding> {
         }
     }
     let mut remarks = Vec::new();
+    let unreadable = past.refused.iter().filter(|run| run.unreadable).count();
+    if unreadable > 0 {
+        let runs = plural(unreadable);
+        let detail = format!("{unreadable} earlier run{runs} cannot be read");
+        remarks.push(Finding::observed(EARLIER_UNREADABLE, detail));
+    }
     if !said.is_empty() {
         remarks.push(Finding::observed(
             "earlier",

@@ -99,6 +99,7 @@ pub(super) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
                     id: run.record.id.clone(),
                     reason: format!("it has the same samples as run {other}"),
                     started: run.record.started.clone(),
+                    unreadable: false,
                 }),
                 Some((other, of)) => {
                     return Err(CompareError::Twice {
@@ -142,6 +143,7 @@ pub(super) fn without_copies(group: &mut GroupInput) {
                         first.get()
                     ),
                     started: record.started.clone(),
+                    unreadable: false,
                 });
                 false
             }

@@ -75,13 +75,15 @@ pub enum SelectError {
         /// Why not.
         source: Box<Self>,
     },
-    /// No run is selected.
-    #[error("find the runs `{selector}` in store {}: none found", home.display())]
+    /// No run that can be read is selected.
+    #[error("find the runs `{selector}` in store {}: none found{}", home.display(), unread(*unreadable))]
     NoRuns {
         /// The selector.
         selector: String,
         /// The store.
         home: PathBuf,
+        /// How many may be selected and cannot be read.
+        unreadable: usize,
     },
     /// The index could not be read.
     #[error("find the runs `{selector}`")]
@@ -90,14 +92,6 @@ pub enum SelectError {
         selector: String,
         /// Why not.
         source: IndexError,
-    },
-    /// A selected run could not be read.
-    #[error("find the runs `{selector}`")]
-    Unreadable {
-        /// The selector.
-        selector: String,
-        /// Why not.
-        source: ReadError,
     },
     /// No one run is meant.
     #[error("find a run in store {}", home.display())]
@@ -131,6 +125,14 @@ pub enum SelectError {
         /// Why not.
         source: ReadError,
     },
+}
+
+fn unread(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => ", but 1 run cannot be read and may be meant".to_owned(),
+        n => format!(", but {n} runs cannot be read and may be meant"),
+    }
 }
 
 /// Why a path leads to no run.

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use punctual_model::{Nanos, RunRecord};
+use punctual_model::{Nanos, RefusedRun, RunListFigures, RunRecord};
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::{Accumulator, Keep, LatencyHistogram};
-use punctual_store::{Filter, RECORD_LIMIT, ReadError, Store, StoredRun, decode, is_leftover};
+use punctual_store::{
+    Filter, FindError, RECORD_LIMIT, ReadError, Store, StoredRun, decode, is_leftover,
+};
 
 use super::error::{PathFault, SelectError};
 use crate::requirement::Required;
@@ -144,17 +146,35 @@ fn worth(run: &StoredRun, limits: &[u64]) -> Result<Vec<(Nanos, f64)>, ReadError
         .collect())
 }
 
+/// The runs that a selector means.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Those that can be read.
+    pub runs: Vec<RunSource>,
+    /// Those that belong to them, or may, and cannot be read.
+    pub unreadable: Vec<RefusedRun>,
+}
+
+impl From<Vec<RunSource>> for Found {
+    fn from(runs: Vec<RunSource>) -> Self {
+        Self {
+            runs,
+            unreadable: Vec::new(),
+        }
+    }
+}
+
 /// Finds the runs that a selector means: an id, a name, a pattern, a tag, a host, a path.
 ///
 /// # Errors
-/// [`SelectError`] if it means none, or one that cannot be read.
-pub fn resolve(store: &Store, selector: &str) -> Result<Vec<RunSource>, SelectError> {
+/// [`SelectError`] if it means none that can be read.
+pub fn resolve(store: &Store, selector: &str) -> Result<Found, SelectError> {
     if selector.is_empty() {
         return Err(SelectError::Empty);
     }
     let path = Path::new(selector);
     if selector.contains('/') || path.exists() {
-        return at_path(path);
+        return at_path(path).map(Found::from);
     }
     if let Some(tag) = selector.strip_prefix("tag:") {
         let Some((key, value)) = tag.split_once('=') else {
@@ -162,78 +182,87 @@ pub fn resolve(store: &Store, selector: &str) -> Result<Vec<RunSource>, SelectEr
                 selector: selector.to_owned(),
             });
         };
-        let filter = Filter {
-            tag: Some((key.to_owned(), value.to_owned())),
-            ..Filter::default()
-        };
-        return listed(store, selector, &filter, |_| true);
-    }
-    if let Some(host) = selector.strip_prefix("host:") {
-        let runs = listed(store, selector, &Filter::default(), |_| true)?;
-        let of_host = |run: &RunSource| run.record().machine() == Some(host);
-        let runs: Vec<RunSource> = runs.into_iter().filter(of_host).collect();
-        return match runs.is_empty() {
-            true => Err(SelectError::NoRuns {
-                selector: selector.to_owned(),
-                home: store.home().to_owned(),
-            }),
-            false => Ok(runs),
-        };
-    }
-    if selector.contains(['*', '?']) {
-        return listed(store, selector, &Filter::default(), |name| {
-            matches(selector, name)
+        return listed(store, selector, |run| {
+            run.tags.get(key).is_some_and(|of| of == value)
         });
     }
-    let filter = Filter {
-        name: Some(selector.to_owned()),
-        ..Filter::default()
+    if let Some(host) = selector.strip_prefix("host:") {
+        return listed(store, selector, |run| run.machine() == Some(host));
+    }
+    let name = |run: &RunListFigures| run.name.clone().unwrap_or_default();
+    if selector.contains(['*', '?']) {
+        return listed(store, selector, |run| matches(selector, &name(run)));
+    }
+    let none = match listed(store, selector, |run| name(run) == selector) {
+        Err(err @ SelectError::NoRuns { .. }) => err,
+        found => return found,
     };
-    match listed(store, selector, &filter, |_| true) {
-        Ok(runs) => Ok(runs),
-        // No name: an id, or the error that says what there is.
-        Err(_) => store
-            .find(selector)
-            .map(|run| vec![RunSource::Stored(run)])
-            .map_err(|source| SelectError::Find {
-                home: store.home().to_owned(),
-                source,
-            }),
+    // No name: an id, or the error that says what there is.
+    match (store.find(selector), none) {
+        (Ok(run), _) => Ok(vec![RunSource::Stored(run)].into()),
+        (
+            Err(FindError::NotFound { .. }),
+            none @ SelectError::NoRuns {
+                unreadable: 1.., ..
+            },
+        ) => Err(none),
+        (Err(source), _) => Err(SelectError::Find {
+            home: store.home().to_owned(),
+            source,
+        }),
     }
 }
 
-/// The runs that the index lets through and whose name, empty for none, is wanted.
+/// The runs of the store that are wanted. One that cannot be read is wanted as it was when it could be; what was never read
+/// may be any run.
 fn listed(
     store: &Store,
     selector: &str,
-    filter: &Filter,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<RunSource>, SelectError> {
+    wanted: impl Fn(&RunListFigures) -> bool,
+) -> Result<Found, SelectError> {
     let failed = |source| SelectError::Index {
         selector: selector.to_owned(),
         source,
     };
     let index = store.index().map_err(failed)?;
-    let rows = index.list(filter).map_err(failed)?;
-    let mut runs = Vec::new();
-    for row in rows {
-        let named = |name: Option<&String>| wanted(name.map_or("", String::as_str));
-        if row.figures.as_ref().is_ok_and(|f| named(f.name.as_ref())) {
-            let run = store.entry(row.id).run;
-            let run = run.map_err(|source| SelectError::Unreadable {
-                selector: selector.to_owned(),
-                source,
-            })?;
-            runs.push(RunSource::Stored(run));
+    let mut found = Found::default();
+    for row in index.list(&Filter::default()).map_err(failed)? {
+        let (known, problem) = match row.figures {
+            Ok(figures) => (Some(figures), None),
+            Err(problem) => (row.before, Some(problem)),
+        };
+        if known.as_ref().is_some_and(|known| !wanted(known)) {
+            continue;
         }
-    }
-    if runs.is_empty() {
-        return Err(SelectError::NoRuns {
-            selector: selector.to_owned(),
-            home: store.home().to_owned(),
+        let problem = match problem {
+            Some(problem) => problem,
+            None => match store.entry(row.id).run {
+                Ok(run) => {
+                    found.runs.push(RunSource::Stored(run));
+                    continue;
+                }
+                Err(err) => err.to_string(),
+            },
+        };
+        let may = match known {
+            Some(_) => "",
+            None => ", so it may belong here",
+        };
+        found.unreadable.push(RefusedRun {
+            id: row.id.to_string(),
+            reason: format!("cannot be read{may}: {problem}"),
+            started: known.and_then(|known| known.started),
+            unreadable: true,
         });
     }
-    Ok(runs)
+    match found.runs.is_empty() {
+        true => Err(SelectError::NoRuns {
+            selector: selector.to_owned(),
+            home: store.home().to_owned(),
+            unreadable: found.unreadable.len(),
+        }),
+        false => Ok(found),
+    }
 }
 
 /// Reads a run's directory, a directory of those, or a record.

@@ -14,7 +14,7 @@ use punctual_model::{
 use punctual_report::document::{Material, Printed};
 use punctual_store::{Store, decode};
 use punctual_verdict::comparison::{ComparisonRequest, compare};
-use punctual_verdict::select::{self, Chosen, RunSource};
+use punctual_verdict::select::{self, Chosen, Found, RunSource};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -38,10 +38,16 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
         false => each(home, args, &mut material)?,
     };
     let mut sources: Vec<(RunSource, String)> = Vec::new();
-    for (what, mut found) in found {
+    for (what, found) in found {
+        let mut runs = found.runs;
+        for run in found.unreadable {
+            if material.unreadable.iter().all(|other| other.id != run.id) {
+                material.unreadable.push(run);
+            }
+        }
         // A store lists the newest first, and a page is read from the oldest.
-        found.order_by(|a, b| a.record().started.cmp(&b.record().started));
-        for source in found {
+        runs.order_by(|a, b| a.record().started.cmp(&b.record().started));
+        for source in runs {
             if sources
                 .iter()
                 .all(|(other, _)| other.record().id != source.record().id)
@@ -60,18 +66,22 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
     Ok(material)
 }
 
-/// What was named, and the runs that it means.
-type Found = Vec<(String, Vec<RunSource>)>;
+/// What was named, and the runs that each means.
+type Named = Vec<(String, Found)>;
 
 /// Finds the runs of each group, and compares the groups as `compare` does without options.
 fn compared(
     home: Option<&Path>,
     args: &ReportArgs,
     material: &mut Material,
-) -> Result<Found, CliError> {
+) -> Result<Named, CliError> {
     let wanted = select::groups(&args.what, &[])?;
-    let found = select::find(&Store::open_existing(home::find(home)?)?, &wanted)?;
+    let mut found = select::find(&Store::open_existing(home::find(home)?)?, &wanted)?;
     let groups = select::of_sources(found.clone(), &Chosen::default())?;
+    // The comparison says it.
+    for (_, found) in &mut found {
+        found.unreadable.clear();
+    }
     let comparison = compare(groups, &ComparisonRequest::default())?;
     material.comparisons.push(comparison);
     Ok(found)
@@ -82,7 +92,7 @@ fn each(
     home: Option<&Path>,
     args: &ReportArgs,
     material: &mut Material,
-) -> Result<Found, CliError> {
+) -> Result<Named, CliError> {
     let mut store = Lazy { home, store: None };
     let mut found = Vec::new();
     for what in &args.what {
@@ -110,30 +120,27 @@ impl Lazy<'_> {
 }
 
 /// Runs, or an experiment: its name is that of its runs too.
-fn of(
-    what: &str,
-    store: &mut Lazy<'_>,
-    material: &mut Material,
-) -> Result<Vec<RunSource>, CliError> {
+fn of(what: &str, store: &mut Lazy<'_>, material: &mut Material) -> Result<Found, CliError> {
     let path = Path::new(what);
     if what.contains('/') || path.exists() {
-        return Ok(select::at_path(path)?);
+        return Ok(select::at_path(path)?.into());
     }
     let store = store.open()?;
     if is_experiment(store, what) {
         if experiments::results::has_one_cell(store, what)? {
             // Nothing is compared: its runs are what there is to show.
-            let mut runs = select::resolve(store, &format!("tag:experiment={what}"))?;
-            runs.retain(|run| !run.record().tags.contains_key("warm-up"));
-            return Ok(runs);
+            let mut found = select::resolve(store, &format!("tag:experiment={what}"))?;
+            let counts = |run: &RunSource| !run.record().tags.contains_key("warm-up");
+            found.runs.retain(counts);
+            return Ok(found);
         }
         material
             .experiments
             .push(experiments::results::of(store, what, &Wish::default())?);
         let runs = select::resolve(store, &format!("tag:experiment={what}"))?;
-        let records = runs.iter().map(|run| run.record().clone());
+        let records = runs.runs.into_iter().map(RunSource::into_record);
         material.behind.extend(records);
-        return Ok(Vec::new());
+        return Ok(Found::default());
     }
     Ok(select::resolve(store, what)?)
 }
