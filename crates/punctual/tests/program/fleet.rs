@@ -139,10 +139,15 @@ impl Fleet {
                 found.push(path);
             }
         }
-        let pid = machine::read(&self.dir.join(format!("{host}.pid"))).unwrap();
         let mut found = Vec::new();
-        add(&format!("/proc/{}/root", pid.trim()), dir, &mut found);
+        add(&self.root(host), dir, &mut found);
         found
+    }
+
+    /// Where this machine sees the root directory of a host.
+    pub(super) fn root(&self, host: &str) -> String {
+        let pid = machine::read(&self.dir.join(format!("{host}.pid"))).unwrap();
+        format!("/proc/{}/root", pid.trim())
     }
 
     /// Whether a run is being made below a directory of a host.

@@ -43,12 +43,16 @@ class ActionModule(ActionBase):
         """Does it: first as the user who ran the command, then as the one who logged in."""
         result = super().run(tmp, task_vars)
         try:
-            places = [path for path in arguments(self, cleanup)["places"] if PLACE.match(path)]
+            args = arguments(self, cleanup)
+            places = [path for path in args["places"] if PLACE.match(path)]
         except Fail as err:
             result.update(err.result())
             return result
         if self._task.check_mode or not places:
             result.update(changed=False, punctual_fleet={"left": []})
+            return result
+        if args["keep"]:
+            result.update(changed=False, punctual_fleet={"left": places})
             return result
         host = Host(self)
         script = REMOVE % {"places": " ".join(quote(path) for path in places), "mark": MARK}

@@ -169,25 +169,16 @@ class ActionModule(ActionBase):
         if said.get("older"):
             raise Fail("other_version", "its Punctual %s cannot pack runs, so nothing was measured: it is older than this one"
                        % known.get("version", ""))
-        status, unset = said.number("exit"), ""
+        status = said.number("exit")
         if status is None:
             raise Fail("lost", "the command ended with no exit status: %s" % said.why())
         known["exit"] = status
         errors = [value for key, value in said.marked if key == "error"]
         known["stderr"] = "\n".join(errors)
-        if answer and said.number("answer"):
-            with tempfile.TemporaryDirectory() as own:
-                # Whether the machine was changed is asked of tuning also where nobody keeps the answer.
-                into = fetch or (own if verb == "tune" else "")
-                text = self._fetch(host, work + "/stdout", into, name, ".json", said.number("answer"), ANSWER_LIMIT)
-                report = tuning(verb, text)
-                self._changed = changes(report)
-                unset = not_set(report)
-            known["answer"] = text if fetch else ""
-        # An empty one is fetched too: what is wrong with it is said as of any other.
-        if said.number("archive") is not None:
-            known["archive"] = self._fetch(
-                host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), args["limit"])
+        try:
+            unset = self._take(host, args, name, said)
+        except (Fail, AnsibleConnectionFailure) as err:
+            raise kept(err, said, work) from err
         full, no_room = is_full(said), Fail("disk_full", "no room is left in %s" % os.path.dirname(work))
         unpacked = [value for key, value in said.marked if key == "unpacked"]
         if unpacked:
@@ -206,6 +197,25 @@ class ActionModule(ActionBase):
             text = unset
         # Its last words went to a file on that disk.
         raise no_room if full and state == "failed" and not known["stderr"].strip() else Fail(state, text)
+
+    def _take(self, host, args, name, said):
+        """Fetches what the command made. Returns what a tuning could not set."""
+        verb, fetch, work, unset = args["verb"], args["fetch"], args["place"]["work"], ""
+        known = self._known
+        if args["answer"] and said.number("answer"):
+            with tempfile.TemporaryDirectory() as own:
+                # Whether the machine was changed is asked of tuning also where nobody keeps the answer.
+                into = fetch or (own if verb == "tune" else "")
+                text = self._fetch(host, work + "/stdout", into, name, ".json", said.number("answer"), ANSWER_LIMIT)
+                report = tuning(verb, text)
+                self._changed = changes(report)
+                unset = not_set(report)
+            known["answer"] = text if fetch else ""
+        # An empty one is fetched too: what is wrong with it is said as of any other.
+        if said.number("archive") is not None:
+            known["archive"] = self._fetch(
+                host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), args["limit"])
+        return unset
 
     @staticmethod
     def _files(host, files, work, upload):
@@ -240,6 +250,14 @@ class ActionModule(ActionBase):
         except (AnsibleError, OSError) as err:
             raise Fail("failed", "fetch what it made: %s" % one_line(err)) from err
         return local
+
+
+def kept(err, said, work):
+    """Returns the failure to fetch what a command made: its runs stay on the host, which has the only ones."""
+    fail = err if isinstance(err, Fail) else lost(err)
+    if not said.number("archive"):
+        return fail
+    return Fail(fail.state, "%s; its runs are in %s/runs.tar on the host" % (fail.detail, work), **dict(fail.more, keep=True))
 
 
 def wants_help(words):

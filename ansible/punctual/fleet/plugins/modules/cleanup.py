@@ -17,6 +17,12 @@ options:
     type: list
     elements: str
     default: []
+  keep:
+    description:
+      - Remove nothing, and say that the directories are left. C(punctual_fleet.keep) of M(punctual.fleet.command) says
+        that runs are in them that could not be fetched.
+    type: bool
+    default: false
 attributes:
   check_mode:
     description: Nothing is removed.

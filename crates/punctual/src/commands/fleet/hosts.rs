@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_model::{
@@ -12,8 +13,8 @@ use punctual_model::{
     json,
 };
 use punctual_report::document::{Document, Material};
-use punctual_store::archive::unpack;
-use punctual_store::{Adopted, Store, StoredRun};
+use punctual_store::archive::{ArchiveError, unpack};
+use punctual_store::{AdoptError, Store, StoredRun};
 use punctual_sys::dir::Dir;
 use punctual_verdict::gate;
 use punctual_verdict::words::{clean, open_check, plural};
@@ -44,6 +45,8 @@ struct Known {
     host: FleetHost,
     places: Vec<String>,
     is_clean: bool,
+    /// Whether the places have runs that are nowhere else.
+    keeps: bool,
 }
 
 /// What the collection notes of a host before it makes directories there.
@@ -83,6 +86,7 @@ impl<'a> Hosts<'a> {
                 },
                 places: Vec::new(),
                 is_clean: false,
+                keeps: false,
             });
         }
     }
@@ -99,6 +103,11 @@ impl<'a> Hosts<'a> {
         host.version = said.version.clone().or_else(|| host.version.take());
         if !said.places.is_empty() {
             known.places.clone_from(&said.places);
+        }
+        known.keeps |= said.keep;
+        // Where others are cleaned up afterwards, nothing is done on this host.
+        if task.step == "cleanup" && known.keeps && said.left.is_empty() {
+            return None;
         }
         if task.step == "cleanup" {
             known.is_clean = task.status == "ok";
@@ -175,6 +184,9 @@ impl<'a> Hosts<'a> {
             match runs(store, fetched, path, &host.host) {
                 Ok(taken) => {
                     host.runs = taken.ids;
+                    if let Some(why) = taken.failed {
+                        not_taken(host, &format!("its runs: {why}"));
+                    }
                     // Nothing else failed: an invalid run is what status 1 says then.
                     if host.state == FleetState::Failed && !taken.invalid.is_empty() {
                         let checks: Vec<String> = taken.invalid.into_values().collect();
@@ -217,7 +229,8 @@ impl<'a> Hosts<'a> {
     /// Returns the hosts on which something was put that was not removed.
     pub(super) fn unclean(&mut self) -> BTreeMap<String, Vec<String>> {
         self.take_notes();
-        let unclean = self.known.iter().filter(|known| !known.is_clean);
+        let unclean = self.known.iter();
+        let unclean = unclean.filter(|known| !known.is_clean && !known.keeps);
         unclean
             .filter(|known| !known.places.is_empty())
             .map(|known| (known.host.host.clone(), known.places.clone()))
@@ -308,6 +321,8 @@ struct Taken {
     invalid: BTreeMap<String, String>,
     /// What was required and is not shown, or was missed.
     unmet: Vec<String>,
+    /// What is said of those that are not in the store.
+    failed: Option<String>,
 }
 
 /// Unpacks an archive of runs and takes them into the store, each with the name of its host.
@@ -315,26 +330,79 @@ fn runs(store: &Store, fetched: &Path, path: &Path, host: &str) -> Result<Taken,
     let file = opened(fetched, path)?;
     let unpacked = tempfile::tempdir_in(fetched).map_err(|err| err.to_string())?;
     let into = Dir::open(unpacked.path()).map_err(|err| err.to_string())?;
-    let all = unpack(std::io::BufReader::new(file), &into).map_err(|err| reasons(&err))?;
+    let all = match unpack(std::io::BufReader::new(file), &into) {
+        Ok(all) => all,
+        // The archive may be whole, and here was no room.
+        Err(err @ ArchiveError::Path(_)) => {
+            let kept = kept(store, fetched, path, host);
+            return Err(format!("not unpacked{kept}: {}", reasons(&err)));
+        }
+        Err(err) => return Err(reasons(&err)),
+    };
     let tags = BTreeMap::from([("host".to_owned(), tag(host))]);
     let mut taken = Taken::default();
+    let mut failed: Vec<String> = Vec::new();
+    let count = all.len();
     for path in all {
-        let run = StoredRun::open(&path).map_err(|err| reasons(&err))?;
-        match store.adopt(&run, &tags).map_err(|err| reasons(&err))? {
-            Adopted::New(_) | Adopted::AlreadyThere(_) => taken.ids.push(run.record().id.clone()),
-        }
-        let failed = run.record().checks.iter().filter(|check| !check.passed());
-        for check in failed {
+        let run = StoredRun::open(&path).map_err(AdoptError::from);
+        let run = match run.and_then(|run| store.adopt(&run, &tags).map(|_| run)) {
+            Ok(run) => run,
+            Err(err) => {
+                failed.push(reasons(&err));
+                continue;
+            }
+        };
+        taken.ids.push(run.record().id.clone());
+        let open = run.record().checks.iter().filter(|check| !check.passed());
+        for check in open {
             let said = taken.invalid.entry(check.id.clone());
             said.or_insert_with(|| open_check(check));
         }
         taken.unmet.extend(gate::unmet(run.record()));
+    }
+    if let Some(first) = failed.first() {
+        let kept = kept(store, fetched, path, host);
+        let lost = failed.len();
+        taken.failed = Some(format!("{lost} of {count} not taken{kept}: {first}"));
+        return Ok(taken);
     }
     // It has done its work, and a thousand hosts send as many.
     drop(std::fs::remove_file(
         fetched.join(path.file_name().unwrap_or_default()),
     ));
     Ok(taken)
+}
+
+/// Moves an archive of which not all runs could be taken to where it stays, and says what takes them from there: next to the runs,
+/// or, where the store has no room, next to the directory of what was fetched.
+fn kept(store: &Store, fetched: &Path, path: &Path, host: &str) -> String {
+    let from = fetched.join(path.file_name().unwrap_or_default());
+    let beside = fetched.parent().and_then(Path::parent);
+    let places = [Some(store.home()), beside].into_iter().flatten();
+    let mut moved = places.filter_map(|dir| moved(&from, dir).ok());
+    let again = |to: PathBuf| {
+        let (host, to) = (tag(host), to.display());
+        format!("; `punctual runs import --tag host={host} {to}` tries again")
+    };
+    moved.next().map(again).unwrap_or_default()
+}
+
+/// Moves a file into a directory, under a new name.
+fn moved(from: &Path, dir: &Path) -> io::Result<PathBuf> {
+    let mut to = tempfile::Builder::new()
+        .prefix("not-imported-")
+        .suffix(".tar")
+        .tempfile_in(dir)?;
+    match std::fs::rename(from, to.path()) {
+        Ok(()) => {}
+        // Of another file system.
+        Err(_) => {
+            io::copy(&mut File::open(from)?, to.as_file_mut())?;
+            to.as_file().sync_all()?;
+        }
+    }
+    let (_, path) = to.keep().map_err(io::Error::from)?;
+    Ok(path)
 }
 
 /// A host's name as the value of a tag: one line, and not longer than tags are.

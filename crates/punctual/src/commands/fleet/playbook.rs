@@ -70,6 +70,8 @@ pub(super) struct Said {
     pub(super) answer: Option<PathBuf>,
     pub(super) places: Vec<String>,
     pub(super) left: Vec<String>,
+    /// Whether its places have runs that could not be fetched.
+    pub(super) keep: bool,
 }
 
 /// How a playbook ended.

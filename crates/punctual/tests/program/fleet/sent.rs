@@ -116,6 +116,7 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
         let runs = host["runs"].as_array().unwrap().len();
         assert_eq!(runs, if name == "good" { count } else { 0 }, "{host:#}");
     }
+    let left = hosts["large"]["left"].clone();
     assert_eq!(fleet.home.list().len(), count);
     let shown = fleet
         .home
@@ -126,6 +127,13 @@ fn runs_of_an_earlier_program_come_from_a_host_and_others_send_no_run_at_all() {
     let host = &super::hosts(&answer)["good"];
     assert_eq!(host["state"], "failed", "{host:#}");
     assert_eq!(host["detail"], "ended with status 0 and printed no answer");
+    // What was not fetched is nowhere else.
+    let left = left.as_array().unwrap();
+    assert_eq!(left.len(), 1);
+    let left = left[0].as_str().unwrap();
+    let kept = format!("{left}/runs.tar");
+    assert!(fleet.files("large", "/tmp").contains(&kept), "{left}");
+    fs::remove_dir_all(fleet.root("large") + left).unwrap();
     fleet.nothing_left();
 }
 

@@ -261,3 +261,76 @@ fn a_check_that_could_not_be_made_has_not_failed() {
         )
     );
 }
+
+/// An archive of three runs in `dir`, of which the store has another one in the place of the second; and their ids.
+fn of_three(dir: &Path, store: &Store, archive: &Path) -> [String; 3] {
+    let text = include_str!("../../../../tests/stored/wakeup.json");
+    let ids = [1, 2, 3].map(|number| format!("01900000-0000-7000-8000-{number:012x}"));
+    let write = |dir: &Path, id: &str, name: &str| {
+        let mut record: Value = serde_json::from_str(text).unwrap();
+        record["id"] = id.into();
+        record["name"] = name.into();
+        std::fs::create_dir_all(dir.join(id)).unwrap();
+        std::fs::write(dir.join(id).join("run.json"), record.to_string()).unwrap();
+        StoredRun::open(dir.join(id)).unwrap()
+    };
+    let runs = ids.each_ref().map(|id| write(dir, id, "sent"));
+    punctual_store::archive::pack(&runs, File::create(archive).unwrap()).unwrap();
+    write(store.runs_dir(), &ids[1], "another");
+    ids
+}
+
+#[test]
+fn a_run_that_the_store_cannot_take_stops_no_other_and_what_was_sent_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let fetched = dir.path().join("workshop/fetched");
+    std::fs::create_dir_all(&fetched).unwrap();
+    let archive = fetched.join("a.tar");
+    let ids = of_three(&dir.path().join("sent"), &store, &archive);
+    let bytes = std::fs::read(&archive).unwrap();
+    let mut hosts = Hosts::new(&store, &fetched);
+    hosts.expect(vec!["a".to_owned()]);
+    let said = serde_json::json!({"state": "done", "exit": 0, "archive": archive});
+    hosts.note(task("a", "command", "ok", said));
+    let host = hosts.finish().remove(0);
+    assert_eq!(host.state, FleetState::NotImported);
+    assert_eq!(host.runs, [&*ids[0], &*ids[2]]);
+    let said = host.detail.unwrap();
+    assert!(said.starts_with("its runs: 1 of 3 not taken"), "{said}");
+    let (_, kept) = said.split_once("--tag host=a ").unwrap();
+    let (kept, _) = kept.split_once('`').unwrap();
+    assert_eq!(Path::new(kept).parent(), Some(store.home()));
+    assert_eq!(std::fs::read(kept).unwrap(), bytes);
+}
+
+#[test]
+fn runs_that_could_not_be_fetched_are_not_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let place = "/tmp/punctual-fleet.abcdefgh";
+    let mut hosts = Hosts::new(&store, dir.path());
+    hosts.expect(["large", "lost"].map(ToOwned::to_owned).to_vec());
+    let mut note = |host: &str, step: &str, status: &str, said: Value| {
+        hosts.note(task(host, step, status, said));
+    };
+    for (host, state) in [("large", "failed"), ("lost", "lost")] {
+        let said = serde_json::json!({"state": state, "keep": true, "places": [place]});
+        note(host, "command", "failed", said);
+    }
+    note(
+        "large",
+        "cleanup",
+        "ok",
+        serde_json::json!({"left": [place]}),
+    );
+    assert!(hosts.unclean().is_empty());
+    // While others are cleaned up.
+    let mut note =
+        |host: &str| hosts.note(task(host, "cleanup", "ok", serde_json::json!({"left": []})));
+    note("large");
+    note("lost");
+    for host in hosts.finish() {
+        assert_eq!(host.left, [place], "{}", host.host);
+    }
+}
