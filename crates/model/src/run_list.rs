@@ -58,7 +58,7 @@ pub struct RunListFigures {
     /// The tool that an imported run comes from. Null for a measured run.
     #[serde(default)]
     pub imported_from: Option<String>,
-    /// Name of the machine.
+    /// Name of the machine: the tag `host`, else its own.
     pub host: Option<String>,
     /// Kernel release.
     pub kernel: Option<String>,
@@ -79,14 +79,6 @@ pub struct RunListFigures {
 }
 
 impl RunListFigures {
-    /// Returns the machine that the run is of, as [`RunRecord::machine`] does.
-    pub fn machine(&self) -> Option<&str> {
-        self.tags
-            .get("host")
-            .or(self.host.as_ref())
-            .map(String::as_str)
-    }
-
     /// Takes the figures out of a record.
     pub fn of(record: &RunRecord) -> Self {
         let quantile = |name: &str| record.total.quantiles_ns.get(name).copied().flatten();
@@ -97,7 +89,7 @@ impl RunListFigures {
             instrument: record.instrument.clone(),
             valid: record.is_valid(),
             imported_from: record.origin.as_ref().map(|origin| origin.tool.clone()),
-            host: record.host.hostname.clone(),
+            host: record.machine().map(ToOwned::to_owned),
             kernel: record.host.kernel_release.clone(),
             threads: record.series.len().try_into().unwrap_or(u64::MAX),
             count: record.total.count,

@@ -102,6 +102,28 @@ fn ask(address: &str, request: &str) -> (u16, String) {
 }
 
 #[test]
+fn the_host_of_a_run_is_its_tag_before_its_own_name() {
+    let home = Home::aside();
+    for (number, host) in [(1, Some("rack1-a")), (2, Some("rack1-b")), (3, None)] {
+        let mut record = stored::record();
+        record["id"] = format!("01900000-0000-7000-8000-{number:012x}").into();
+        record["host"]["hostname"] = "board".into();
+        if let Some(host) = host {
+            record["tags"]["host"] = host.into();
+        }
+        let dir = home.runs_dir().join(record["id"].as_str().unwrap());
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("run.json"), record.to_string()).unwrap();
+    }
+    let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
+    for host in ["rack1-a", "rack1-b", "board"] {
+        let list = served.json(&format!("/api/runs?host={host}"));
+        assert_eq!(list["total"], 1, "{host}: {list:#}");
+        assert_eq!(list["runs"][0]["figures"]["host"], host);
+    }
+}
+
+#[test]
 fn the_page_and_its_json_are_what_the_program_prints() {
     let home = Home::aside();
     let first = home.quick(&["--name=<b>one</b>", "--tag=kernel=rt"]);

@@ -187,7 +187,7 @@ pub fn resolve(store: &Store, selector: &str) -> Result<Found, SelectError> {
         });
     }
     if let Some(host) = selector.strip_prefix("host:") {
-        return listed(store, selector, |run| run.machine() == Some(host));
+        return listed(store, selector, |run| run.host.as_deref() == Some(host));
     }
     let name = |run: &RunListFigures| run.name.clone().unwrap_or_default();
     if selector.contains(['*', '?']) {
