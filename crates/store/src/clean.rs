@@ -38,6 +38,22 @@ fn lock(dir: &Dir, operation: FlockOperation) -> Result<File, PathError> {
     Ok(file)
 }
 
+/// Makes a temporary directory and locks it. The guard is [`lock_shared`] of the home.
+pub(crate) fn make_locked(_guard: &File, runs: &Dir, name: &str) -> Result<(Dir, File), PathError> {
+    let path = runs.path().join(name);
+    runs.make_new_dir(name, 0o755).at("create", &path)?;
+    let dir = runs.dir(name).at("open", &path);
+    let made = dir.and_then(|dir| {
+        let lock = lock_alone(&dir)?;
+        Ok((dir, lock))
+    });
+    if made.is_err() {
+        // Best effort: the first error is the one to tell, and the next start cleans.
+        drop(runs.remove_tree(name));
+    }
+    made
+}
+
 /// Locks a file `lock` alone if nobody else holds it.
 fn try_lock_alone(dir: &Dir, file: std::io::Result<File>) -> Result<Option<File>, PathError> {
     let path = dir.path().join(LOCK);

@@ -28,6 +28,8 @@ mod latencies;
 mod list;
 mod place;
 mod samples;
+#[cfg(feature = "archive")]
+mod scratch;
 mod store;
 mod stored;
 mod writer;
@@ -45,6 +47,8 @@ pub use list::{Listing, RunEntry};
 pub use place::{RECORD_LIMIT, is_run_name};
 pub use punctual_sys::PathError;
 pub use samples::SamplesFault;
+#[cfg(feature = "archive")]
+pub use scratch::Scratch;
 pub use store::{STORE_FORMAT, Store};
 pub use stored::StoredRun;
 pub use writer::{Raw, RunWriter};

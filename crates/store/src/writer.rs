@@ -71,24 +71,13 @@ impl RunWriter {
     pub(crate) fn begin(store: &Arc<Held>, id: Uuid, raw: Raw) -> Result<Self, StoreError> {
         let runs = &store.runs;
         let (run, name) = (id.to_string(), temporary(id));
-        let path = runs.path().join(&name);
         let guard = clean::lock_shared(&store.home)?;
         if runs.stat(&run).is_ok() {
             let path = runs.path().join(run);
             return Err(StoreError::RunExists { path });
         }
-        runs.make_new_dir(&name, 0o755).at("create", &path)?;
-        let dir = runs.dir(&name).at("open", &path);
-        let lock = dir.and_then(|dir| Ok((clean::lock_alone(&dir)?, dir)));
+        let (dir, lock) = clean::make_locked(&guard, runs, &name)?;
         drop(guard);
-        let (lock, dir) = match lock {
-            Ok(both) => both,
-            Err(err) => {
-                // Best effort: the first error is the one to tell, and the next start cleans.
-                drop(runs.remove_tree(&name));
-                return Err(err.into());
-            }
-        };
         // From here on, dropping the writer removes the directory.
         let mut writer = Self {
             id,
@@ -315,7 +304,7 @@ impl Drop for RunWriter {
 }
 
 /// The name of a run that is being written.
-fn temporary(id: Uuid) -> String {
+pub(crate) fn temporary(id: Uuid) -> String {
     format!("{TMP}{id}")
 }
 

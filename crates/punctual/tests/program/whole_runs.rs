@@ -4,11 +4,13 @@
 //! `runs import` of whole runs: between other files, next to damaged ones, and next to what a crash left of some.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::common::{Answer, Home, stored};
+use crate::common::{Answer, Home, machine, stored, wait_until};
 
 fn id(number: usize) -> String {
     format!("01900000-0000-7000-8000-{number:012x}")
@@ -110,4 +112,43 @@ fn what_is_left_of_a_run_is_not_taken_for_a_whole_one() {
     let page = home.run(["report", &runs, "--format=junit"]);
     assert!(page.fine().stdout.contains(&id(1)), "{page:#?}");
     assert!(!page.stdout.contains(&id(2)), "{page:#?}");
+}
+
+#[test]
+fn an_import_of_an_archive_that_is_interrupted_leaves_nothing_for_long() {
+    let (from, to) = (Home::aside(), Home::aside());
+    write(&from.runs_dir(), 1);
+    let archive = from.dir().join("runs.tar");
+    from.run(["runs", "pack", "-o", archive.to_str().unwrap()])
+        .fine();
+    let bytes = fs::read(&archive).unwrap();
+    let mut command = to.command(["runs", "import", "-"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    // Without its end: it waits for the rest.
+    pipe.write_all(&bytes[..bytes.len() - 1024]).unwrap();
+    let entries = |dir: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let unpacked = || {
+        let mut places = entries(&to.runs_dir()).into_iter();
+        places.any(|place| place.join(id(1)).join("run.json").exists())
+    };
+    assert!(wait_until(unpacked), "{:?}", entries(&to.store()));
+    // Whoever works in it keeps it.
+    assert_eq!(to.list().len(), 0);
+    assert!(unpacked());
+    machine::signal("INT", &child.id().to_string());
+    assert!(!child.wait().unwrap().success());
+    to.run(["runs", "list"]).fine();
+    assert!(entries(&to.runs_dir()).is_empty());
+    let of_store = |path: &PathBuf| {
+        let name = path.file_name().unwrap();
+        ["index.sqlite", "lock", "runs", "store.json"]
+            .iter()
+            .any(|known| *known == name)
+    };
+    let left = entries(&to.store());
+    assert!(left.iter().all(of_store), "{left:?}");
 }

@@ -19,7 +19,7 @@ use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{
     AdoptError, Raw, RunWriter, Store, StoredRun, archive, is_leftover, is_run_name,
 };
-use punctual_sys::dir::Dir;
+use punctual_sys::random;
 use punctual_verdict::words::{clean, plural};
 
 use crate::cli::ImportArgs;
@@ -158,19 +158,17 @@ fn begins_an_archive(file: &Path) -> bool {
 
 type Reason = Box<dyn StdError + Send + Sync>;
 
-/// Unpacks an archive of whole runs next to the store, which has the room, and takes them.
+/// Unpacks an archive of whole runs in the store, which has the room, and takes them.
 fn unpacked(
     store: &Store,
     file: &Path,
     input: impl Read,
     args: &ImportArgs,
 ) -> Result<Taken, Reason> {
-    let place = tempfile::Builder::new()
-        .prefix(".unpacked-")
-        .tempdir_in(store.home())?;
+    let place = store.scratch(random::id()?)?;
     let input = BufReader::with_capacity(256 << 10, input);
-    archive::unpack(input, &Dir::open(place.path())?)?;
-    adopted(store, file, place.path(), args)
+    archive::unpack(input, place.dir())?;
+    adopted(store, file, place.dir().path(), args)
 }
 
 /// Takes the whole runs in a directory, which came as `file`: one, those of a store, or those of an archive. One that cannot be
