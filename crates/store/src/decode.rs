@@ -33,8 +33,11 @@ const EVENTS: u64 = 1_000;
 /// Events in a second at most; one is stored.
 const EVENTS_A_SECOND: u64 = 10;
 
-/// All text of the events, and all of their entries of a thread: a day of 64 threads.
+/// All text of the events of any run, and what a thread may add to it in a second: of a stored progress it has some 1,400 bytes.
 const TEXT_LIMIT: u64 = 4 << 30;
+const TEXT_OF_A_THREAD: u64 = 4 << 10;
+
+/// All entries of a thread in the events: a day of 64 threads.
 const ENTRIES: usize = 8 << 20;
 
 /// Says what is wrong with a record, or another JSON of ours, that would take far more memory than any
@@ -124,7 +127,19 @@ pub fn events<R: Read>(
 ) -> io::Result<impl Iterator<Item = Result<Event, EventFault>> + use<R>> {
     let seconds = record.duration_ns.map_or(0, |ns| ns.get() / 1_000_000_000);
     let most = EVENTS.saturating_add(seconds.saturating_mul(EVENTS_A_SECOND));
-    let mut input = unpacked(packed)?.take(TEXT_LIMIT);
+    let threads = record.series.len().max(1) as u64;
+    let text = seconds.saturating_mul(threads);
+    let text = text.saturating_mul(TEXT_OF_A_THREAD).max(TEXT_LIMIT);
+    events_of(packed, most, text)
+}
+
+/// Reads at most so many events, of so much text.
+fn events_of<R: Read>(
+    packed: R,
+    most: u64,
+    text: u64,
+) -> io::Result<impl Iterator<Item = Result<Event, EventFault>> + use<R>> {
+    let mut input = unpacked(packed)?.take(text);
     let (mut number, mut entries) = (0_u64, 0_usize);
     let mut done = false;
     let mut line = Vec::new();
@@ -136,7 +151,8 @@ pub fn events<R: Read>(
         line.clear();
         let read = (&mut input).take(LINE_LIMIT).read_until(b'\n', &mut line);
         let fault = match read {
-            Ok(0) if input.limit() == 0 => too_much("of text"),
+            // The rest of a line is text beyond the limit, too.
+            Ok(_) if input.limit() == 0 && line.last() != Some(&b'\n') => too_much("of text"),
             Ok(0) => {
                 done = true;
                 return None;
@@ -170,4 +186,31 @@ pub fn events<R: Read>(
 fn too_much(what: &str) -> io::Error {
     let why = format!("more {what} than a run of this duration can have");
     io::Error::new(io::ErrorKind::FileTooLarge, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_model::{Progress, json};
+
+    use super::*;
+
+    #[test]
+    fn text_beyond_the_limit_is_an_error_wherever_it_ends() {
+        let event = Event::Progress(Progress::default());
+        let mut line = json::line(&event).unwrap();
+        line.push(b'\n');
+        let size = line.len() as u64;
+        let packed = zstd::encode_all(line.repeat(3).as_slice(), 1).unwrap();
+        let read = |text: u64| -> Vec<_> { events_of(&*packed, 10, text).unwrap().collect() };
+        for text in [2 * size, 2 * size + 1, 3 * size - 1] {
+            let read = read(text);
+            assert_eq!(read.len(), 3, "{text}");
+            assert!(read[..2].iter().all(Result::is_ok), "{text}");
+            let Some(Err(EventFault::Io(err))) = read.last() else {
+                panic!("{text}: {read:?}");
+            };
+            assert_eq!(err.kind(), io::ErrorKind::FileTooLarge, "{text}");
+        }
+        assert!(read(3 * size + 1).iter().all(Result::is_ok));
+    }
 }
