@@ -326,7 +326,7 @@ mod tests {
 
     /// What is in a file, with the end of its line.
     fn bytes(root: &SysRoot, file: &str) -> String {
-        std::fs::read_to_string(root.full(file)).unwrap()
+        String::from_utf8(std::fs::read(root.full(file)).unwrap()).unwrap()
     }
 
     #[test]
