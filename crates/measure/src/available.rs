@@ -13,20 +13,20 @@ use crate::cgroup;
 struct Version {
     limit: &'static str,
     used: &'static str,
-    /// The line of `memory.stat` with what files hold and nobody uses: it is given back on demand.
-    idle: &'static str,
+    /// The lines of `memory.stat` with what is held of files: it is given back on demand, as of the machine's (`MemAvailable`).
+    files: [&'static str; 2],
 }
 
 const VERSIONS: [Version; 2] = [
     Version {
         limit: "memory.limit_in_bytes",
         used: "memory.usage_in_bytes",
-        idle: "total_inactive_file ",
+        files: ["total_inactive_file ", "total_active_file "],
     },
     Version {
         limit: "memory.max",
         used: "memory.current",
-        idle: "inactive_file ",
+        files: ["inactive_file ", "active_file "],
     },
 ];
 
@@ -53,9 +53,10 @@ impl Version {
         let limit: u64 = sys.fact(&file(self.limit))?;
         let used: u64 = sys.fact(&file(self.used))?;
         let stat = sys.read(&file("memory.stat")).unwrap_or_default();
-        let idle = stat.lines().find_map(|line| line.strip_prefix(self.idle));
-        let idle = idle.and_then(|n| n.trim().parse().ok()).unwrap_or(0);
-        Some(Bytes::new(limit.saturating_sub(used.saturating_sub(idle))))
+        let of = |name: &&str| stat.lines().find_map(|line| line.strip_prefix(*name));
+        let files = self.files.iter().filter_map(of);
+        let files: u64 = files.filter_map(|n| n.trim().parse::<u64>().ok()).sum();
+        Some(Bytes::new(limit.saturating_sub(used.saturating_sub(files))))
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
             ),
             (&limit, "max\n"),
             (&used, "500\n"),
-            (&stat, "anon 1\ninactive_file 300\n"),
+            (&stat, "anon 1\ninactive_file 100\nactive_file 200\n"),
             ("sys/fs/cgroup/a/memory.max", "9000\n"),
             ("sys/fs/cgroup/a/memory.current", "5000\n"),
         ]);
@@ -116,7 +117,7 @@ mod tests {
             ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8000\n"),
             (
                 "sys/fs/cgroup/memory/memory.stat",
-                "total_inactive_file 2000\n",
+                "inactive_file 9\ntotal_inactive_file 500\ntotal_active_file 1500\n",
             ),
         ]);
         assert_eq!(available(&sys), Some(Bytes::new(1_000)));

@@ -497,7 +497,9 @@ pub fn run(
         return Err(MeasureError::Sink(err));
     }
     let (setup, watch, locking) = (frame.setup, frame.watch, frame.locking);
-    let loads = frame.load.map(LoadProcess::evidence).unwrap_or_default();
+    let stop = &frame.control.stop;
+    let loads = frame.load.map(|load| load.evidence(stop));
+    let loads = loads.unwrap_or_default();
     let (threads, found) = take_threads(found);
     let rt_load = RtLoad {
         bandwidth: [before.rt_bandwidth, after.rt_bandwidth],

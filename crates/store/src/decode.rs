@@ -37,8 +37,9 @@ const EVENTS_A_SECOND: u64 = 10;
 const TEXT_LIMIT: u64 = 4 << 30;
 const TEXT_OF_A_THREAD: u64 = 4 << 10;
 
-/// All entries of a thread in the events: a day of 64 threads.
-const ENTRIES: usize = 8 << 20;
+/// All entries of a thread in the events of any run, and of a thread in a second; one is stored.
+const ENTRIES: u64 = 8 << 20;
+const ENTRIES_OF_A_THREAD: u64 = 2;
 
 /// Says what is wrong with a record, or another JSON of ours, that would take far more memory than any
 /// that we write.
@@ -128,19 +129,31 @@ pub fn events<R: Read>(
     let seconds = record.duration_ns.map_or(0, |ns| ns.get() / 1_000_000_000);
     let most = EVENTS.saturating_add(seconds.saturating_mul(EVENTS_A_SECOND));
     let threads = record.series.len().max(1) as u64;
-    let text = seconds.saturating_mul(threads);
-    let text = text.saturating_mul(TEXT_OF_A_THREAD).max(TEXT_LIMIT);
-    events_of(packed, most, text)
+    let of_threads = |each: u64| seconds.saturating_mul(threads).saturating_mul(each);
+    let most = Most {
+        events: most,
+        text: of_threads(TEXT_OF_A_THREAD).max(TEXT_LIMIT),
+        entries: of_threads(ENTRIES_OF_A_THREAD).max(ENTRIES),
+    };
+    events_of(packed, most)
 }
 
-/// Reads at most so many events, of so much text.
+/// What events may have at most.
+#[derive(Clone, Copy, Debug)]
+struct Most {
+    events: u64,
+    /// Bytes.
+    text: u64,
+    /// Of threads.
+    entries: u64,
+}
+
 fn events_of<R: Read>(
     packed: R,
-    most: u64,
-    text: u64,
+    most: Most,
 ) -> io::Result<impl Iterator<Item = Result<Event, EventFault>> + use<R>> {
-    let mut input = unpacked(packed)?.take(text);
-    let (mut number, mut entries) = (0_u64, 0_usize);
+    let mut input = unpacked(packed)?.take(most.text);
+    let (mut number, mut entries) = (0_u64, 0_u64);
     let mut done = false;
     let mut line = Vec::new();
     Ok(std::iter::from_fn(move || {
@@ -157,16 +170,16 @@ fn events_of<R: Read>(
                 done = true;
                 return None;
             }
-            Ok(_) if number > most => too_much("events"),
+            Ok(_) if number > most.events => too_much("events"),
             Ok(_) => {
                 // A line without an end is cut short, or too long.
                 done = line.last() != Some(&b'\n');
                 let event: Result<Event, _> = serde_json::from_slice(&line);
                 if let Ok(Event::Progress(progress)) = &event {
-                    entries = entries.saturating_add(progress.series.len());
+                    entries = entries.saturating_add(progress.series.len() as u64);
                 }
                 match event {
-                    Ok(_) if entries > ENTRIES => too_much("entries of threads"),
+                    Ok(_) if entries > most.entries => too_much("entries of threads"),
                     Ok(event) => return Some(Ok(event)),
                     Err(source) => {
                         return Some(Err(EventFault::Line {
@@ -201,7 +214,15 @@ mod tests {
         line.push(b'\n');
         let size = line.len() as u64;
         let packed = zstd::encode_all(line.repeat(3).as_slice(), 1).unwrap();
-        let read = |text: u64| -> Vec<_> { events_of(&*packed, 10, text).unwrap().collect() };
+        let most = Most {
+            events: 10,
+            text: u64::MAX,
+            entries: u64::MAX,
+        };
+        let read = |text: u64| -> Vec<_> {
+            let most = Most { text, ..most };
+            events_of(&*packed, most).unwrap().collect()
+        };
         for text in [2 * size, 2 * size + 1, 3 * size - 1] {
             let read = read(text);
             assert_eq!(read.len(), 3, "{text}");
@@ -212,5 +233,24 @@ mod tests {
             assert_eq!(err.kind(), io::ErrorKind::FileTooLarge, "{text}");
         }
         assert!(read(3 * size + 1).iter().all(Result::is_ok));
+    }
+
+    #[test]
+    fn what_each_second_of_each_thread_may_have_grows_with_both() {
+        let progress = Progress {
+            series: vec![punctual_model::SeriesProgress::default(); 4],
+            ..Progress::default()
+        };
+        let mut line = json::line(&Event::Progress(progress)).unwrap();
+        line.push(b'\n');
+        let packed = zstd::encode_all(line.repeat(3).as_slice(), 1).unwrap();
+        let most = |entries| Most {
+            events: 10,
+            text: u64::MAX,
+            entries,
+        };
+        let read = |most| events_of(&*packed, most).unwrap().filter(Result::is_ok);
+        assert_eq!(read(most(12)).count(), 3);
+        assert_eq!(read(most(11)).count(), 2);
     }
 }

@@ -28,6 +28,15 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 /// How long the programs of a [`Group`] have to leave things in order once they are asked to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Writes a word so that a shell reads it as one.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._=@-,:/".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// Where and how a program runs; what is missing it has from the thread that starts it.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {

@@ -4,6 +4,7 @@
 //! Which of the settings of `tune` that fix a finding are available on this machine.
 
 use punctual_model::{CpuSet, Diagnosis, Fixer, RuleOutcome, TuneAdvice};
+use punctual_sys::child::shell_word;
 
 use super::case::Entry;
 use crate::knob::{KnobKind, Scope, Survey, find};
@@ -69,7 +70,7 @@ fn advice(
                     command: Some(format!(
                         "{}punctual tune apply{cpus} --set {}",
                         if survey.privileged { "" } else { "sudo " },
-                        quoted(&setting)
+                        shell_word(&setting)
                     )),
                     setting: Some(setting),
                     obstacle: None,
@@ -120,16 +121,6 @@ fn tried(
     })
 }
 
-/// Writes a word so that a shell reads it as one.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._=@-,:/".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{word}'")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,15 +132,5 @@ mod tests {
             let setting = setting.replace("{budget}", "950000");
             profile.set(&setting).unwrap();
         }
-    }
-
-    #[test]
-    fn a_shell_reads_a_setting_as_one_word() {
-        assert_eq!(quoted("vm.swappiness=10"), "vm.swappiness=10");
-        assert_eq!(
-            quoted("cpuidle.disable=above 9us"),
-            "'cpuidle.disable=above 9us'"
-        );
-        assert_eq!(quoted("a@*efi*=0"), "'a@*efi*=0'");
     }
 }

@@ -211,7 +211,9 @@ pub fn configure(
             None => {}
         }
     }
-    unmet.sort_by(|a, b| a.name.cmp(&b.name));
+    // Two names may ask for the same.
+    unmet.sort_by(|a, b| (&a.name, &a.wanted).cmp(&(&b.name, &b.wanted)));
+    unmet.dedup_by(|a, b| (&a.name, &a.wanted) == (&b.name, &b.wanted));
     let removed = unmet
         .iter()
         .filter(|of| !fragment.wanted.mentions(&of.name));

@@ -145,7 +145,7 @@ pub(crate) fn fill(
         let now = usize::try_from(left).unwrap_or(PART).min(PART);
         file.write_all(&part[..now])?;
         left -= now as u64;
-        if left.is_multiple_of(SYNCED) {
+        if (size.get() - left).is_multiple_of(SYNCED) {
             file.sync_data()?;
         }
         if !go_on(left) {

@@ -37,6 +37,9 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 /// Time in which what was recorded before the run is read and left out.
 const EARLIER: Duration = Duration::from_millis(100);
 
+/// Time after the end in which a thread that is late then runs, at the latest: throttling holds it back for a second.
+const LATE_AT_MOST: Duration = Duration::from_secs(5);
+
 /// What tells its instance from others of this process.
 const OWN: &str = "+timerlat";
 
@@ -139,6 +142,7 @@ pub(super) fn run(
         trace.look(frame, &mut pipe, &before)?;
     }
     let ended = frame.ended();
+    let last = trace.last(&mut pipe, LATE_AT_MOST)?;
     let after = read_back(frame.sys(), &cpus);
     let recording = instance.read("tracing_on");
     let written = instance
@@ -161,6 +165,7 @@ pub(super) fn run(
     let mut found = trace.conclude(&before);
     let recording = recording.map_err(TracefsError::Use)?;
     found.checks.push(recorded(&recording));
+    found.checks.push(last);
     found
         .checks
         .push(scheduling(setup.priority, &before, &after));

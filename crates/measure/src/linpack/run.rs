@@ -122,8 +122,11 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
             .threads
             .check(&foreign.command, setup.priority, &setup.cpus);
         found.checks.push(check);
+        // Runs with one a CPU, as all once were, belong to one series.
         let told = foreign.omp_threads.clone();
-        found.options.insert("omp_num_threads".to_owned(), told);
+        if told != setup.cpus.len().to_string() {
+            found.options.insert("omp_num_threads".to_owned(), told);
+        }
     }
     if let Who::Library(mut solver) = who {
         let check = solver.check(frame.sys(), setup.priority, &setup.cpus);
@@ -403,14 +406,16 @@ mod tests {
     fn a_command_is_an_engine_and_its_failed_check_is_ours() {
         let line = "WR11C2R4 4000 128 1 2 0.50 8.54e+01";
         let residual = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.5 ......";
-        for (word, passed) in [("PASSED", true), ("FAILED", false)] {
+        for (word, passed, threads) in [("PASSED", true, Some("3")), ("FAILED", false, None)] {
             let command = format!("echo '{line}'; echo '{residual} {word}'");
             let what = Linpack {
                 engine: Engine::Command(command),
+                omp_threads: threads.map(str::to_owned),
                 ..linpack(&[1], 2)
             };
             let outcome = testing::run(|frame| run(&what, frame)).unwrap();
-            assert_eq!(outcome.setup.options["omp_num_threads"], "3");
+            let told = outcome.setup.options.get("omp_num_threads");
+            assert_eq!(told.map(String::as_str), threads);
             let found = outcome.found;
             let gflops = found.figures.iter().find(|f| f.name == "gflops").unwrap();
             assert_eq!((gflops.count, gflops.labels["n"].as_str()), (2, "4000"));

@@ -3,6 +3,7 @@
 
 //! The load process as the measurement sees it.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,27 +142,40 @@ impl LoadProcess {
         // What they have said up to now is about before.
         drop(self.progress());
         self.ledger.begin_again(Instant::now());
+        self.rates = vec![Rate::default(); self.count];
     }
 
-    /// Judges each load by its reports from its start, or since it began again, up to now.
-    pub fn evidence(&mut self) -> Vec<LoadRecord> {
+    /// Judges each load by its reports from its start, or since it began again, up to now. A load that works slowly is waited for,
+    /// unless the run is to `stop`.
+    pub fn evidence(&mut self, stop: &AtomicBool) -> Vec<LoadRecord> {
         let end = Instant::now();
         let mut gone = self.gone;
         // Every load must show work after the end: the wait finds one that stands still then.
-        let until = end + REPORT_EVERY + SHORT_SILENCE + self.ledger.patience();
+        let soon = end + REPORT_EVERY + SHORT_SILENCE;
         let mut due: Vec<usize> = (0..self.count).collect();
+        let mut shown = BTreeSet::new();
         while !due.is_empty() && !gone {
-            let wait = until.saturating_duration_since(Instant::now());
-            match self.messages.recv_timeout(wait) {
+            let until = match stop.load(Ordering::Relaxed) {
+                true => soon,
+                false => soon + self.ledger.patience(),
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            match self.messages.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(Message::Report(report, at)) => {
                     let worked = self.ledger.note(&report, at, end);
                     due.retain(|place| {
-                        let showed = worked == Some(*place) && at >= end;
-                        !showed && !self.ledger.is_dead(*place)
+                        // Of a run between two reports, how much it did is known from the one after that.
+                        let showed = at >= end && (worked == Some(*place) || shown.contains(place));
+                        if showed {
+                            shown.insert(*place);
+                        }
+                        let is_told = showed && self.ledger.is_counted(*place);
+                        !is_told && !self.ledger.is_dead(*place)
                     });
                 }
                 Ok(Message::Gone) | Err(RecvTimeoutError::Disconnected) => gone = true,
-                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Timeout) if left <= LOOK_EVERY => break,
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
         gone |= self
@@ -328,7 +342,7 @@ mod tests {
             "echo ready; n=1; while :; do echo work 0 ${n}00 $n; n=$((n+1)); sleep 0.05; done";
         let mut load = shell(script).unwrap();
         until(&mut load, |said| said.work >= 300.0);
-        let evidence = load.evidence();
+        let evidence = load.evidence(&AtomicBool::new(false));
         assert!(worked(&evidence[0]), "{evidence:?}");
         assert!(evidence[0].work >= 300.0, "{evidence:?}");
         assert!(evidence[0].per_second.unwrap() > 0.0, "{evidence:?}");
@@ -336,6 +350,31 @@ mod tests {
             (&*evidence[0].load, &*evidence[0].unit),
             ("cpu", "additions")
         );
+    }
+
+    #[test]
+    fn what_a_load_did_in_a_run_between_two_of_its_reports_is_known() {
+        let script =
+            "echo ready; n=1; while :; do echo work 0 ${n}00 $n; n=$((n+1)); sleep 0.3; done";
+        let mut load = shell(script).unwrap();
+        until(&mut load, |said| said.work >= 100.0);
+        load.begin_again();
+        let evidence = load.evidence(&AtomicBool::new(false));
+        assert!(evidence[0].work >= 100.0, "{evidence:?}");
+        assert!(evidence[0].per_second.unwrap() > 0.0, "{evidence:?}");
+    }
+
+    #[test]
+    fn a_slow_load_is_not_waited_for_once_nobody_wants_it() {
+        let ping: LoadSpec = "ping:64@to=127.0.0.1@rate=1".parse().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo ready; echo work 0 5 1; exec sleep 600"]);
+        let mut load = LoadProcess::start(command, vec![ping], &AtomicBool::new(false)).unwrap();
+        until(&mut load, |said| said.work >= 0.0);
+        let begun = Instant::now();
+        load.evidence(&AtomicBool::new(true));
+        // It may take two minutes between two requests.
+        assert!(begun.elapsed() < Duration::from_secs(60));
     }
 
     #[test]
@@ -347,7 +386,7 @@ mod tests {
         until(&mut load, |said| said.per_second > Some(0.0));
         let said = load.progress();
         assert!(said[0].work > 0.0 && said[0].fault.is_none(), "{said:?}");
-        let evidence = load.evidence();
+        let evidence = load.evidence(&AtomicBool::new(false));
         assert!(worked(&evidence[0]), "{evidence:?}");
         assert!(evidence[0].work >= said[0].work, "{evidence:?}");
     }
@@ -356,7 +395,13 @@ mod tests {
     fn progress_and_evidence_both_tell_of_a_load_that_died() {
         let mut load = shell("echo ready; echo work 0 5 1").unwrap();
         until(&mut load, |said| said.fault.is_some());
-        assert!(load.evidence()[0].fault.as_ref().unwrap().contains("ended"));
+        assert!(
+            load.evidence(&AtomicBool::new(false))[0]
+                .fault
+                .as_ref()
+                .unwrap()
+                .contains("ended")
+        );
     }
 
     #[test]
@@ -378,7 +423,7 @@ mod tests {
         let script =
             "echo ready; echo died 0 was killed; while :; do echo work 0 5 1; sleep 0.05; done";
         let mut load = shell(script).unwrap();
-        let evidence = load.evidence();
+        let evidence = load.evidence(&AtomicBool::new(false));
         assert_eq!(evidence[0].fault.as_deref(), Some("was killed"));
     }
 
@@ -386,7 +431,7 @@ mod tests {
     fn a_load_that_never_works_is_told() {
         let mut load = shell("echo ready; exec sleep 60").unwrap();
         assert_eq!(
-            load.evidence()[0].fault.as_deref(),
+            load.evidence(&AtomicBool::new(false))[0].fault.as_deref(),
             Some("it never reported")
         );
     }
@@ -394,7 +439,7 @@ mod tests {
     #[test]
     fn a_load_that_never_works_again_is_told() {
         let mut load = shell("echo ready; echo work 0 5 1; exec sleep 60").unwrap();
-        let evidence = load.evidence();
+        let evidence = load.evidence(&AtomicBool::new(false));
         let fault = evidence[0].fault.as_ref().unwrap();
         assert!(fault.starts_with("no work for the last "), "{fault}");
     }
@@ -403,7 +448,7 @@ mod tests {
     fn reports_of_one_thread_that_stands_still_are_no_work() {
         let script = "echo ready; n=1; while :; do echo work 0 $n 1; n=$((n+1)); sleep 0.05; done";
         let mut load = shell(script).unwrap();
-        let evidence = load.evidence();
+        let evidence = load.evidence(&AtomicBool::new(false));
         assert!(evidence[0].fault.is_some(), "{evidence:?}");
     }
 
@@ -416,7 +461,7 @@ mod tests {
         let cpu: LoadSpec = "cpu:1".parse().unwrap();
         let mut load =
             LoadProcess::start(command, vec![cpu.clone(), cpu], &AtomicBool::new(false)).unwrap();
-        let evidence = load.evidence();
+        let evidence = load.evidence(&AtomicBool::new(false));
         assert!(worked(&evidence[0]), "{evidence:?}");
         assert!(evidence[1].fault.is_some());
     }

@@ -87,6 +87,11 @@ impl Ledger {
         said.unwrap_or(usual)
     }
 
+    /// Whether the load at `place` has said twice what it did: what lies between is of the run.
+    pub(super) fn is_counted(&self, place: usize) -> bool {
+        self.tracks.get(place).is_some_and(Track::is_counted)
+    }
+
     /// Whether the load at `place` has ended by itself.
     pub(super) fn is_dead(&self, place: usize) -> bool {
         self.tracks.get(place).is_some_and(|t| t.died.is_some())

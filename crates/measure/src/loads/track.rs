@@ -125,6 +125,12 @@ impl Track {
         self.work.as_ref().map_or(0.0, Work::done)
     }
 
+    /// Whether there are two reports.
+    pub(super) fn is_counted(&self) -> bool {
+        let work = self.work.as_ref();
+        work.is_some_and(|work| work.last_at > work.first_at)
+    }
+
     /// Returns when the latest report came.
     pub(super) fn last_report(&self) -> Option<Instant> {
         self.work.as_ref().map(|work| work.last_at)

@@ -255,6 +255,9 @@ fn group(
                 blocks.insert(id, plan.counted(slot.block));
                 sources.push(select::RunSource::Stored(run));
             }
+            Err(_) if !store.has(attempt.run) => {
+                refused.push(refuse("was removed".to_owned(), false))
+            }
             Err(err) => refused.push(refuse(format!("cannot be read: {err}"), true)),
         }
     }

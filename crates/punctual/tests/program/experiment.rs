@@ -487,4 +487,12 @@ blocks = 12
     assert_eq!(answer.code(), 6, "{answer:#?}");
     assert_eq!(answer.json()["missing"], json!(["p99.999"]));
     assert_valid(&schema("experiment-results.schema.json"), &answer.json());
+
+    // A run that is there and cannot be read could be the one that is worse; one that was removed is no secret.
+    let torn = "01900000-0000-7000-8000-000000000000";
+    fs::write(home.runs_dir().join(torn).join("run.json"), "{").unwrap();
+    assert_eq!(with("--metric=p50").code(), 6);
+    home.run(["runs", "rm", torn]).fine();
+    let answer = with("--metric=p50");
+    assert!(answer.fine().stdout.contains("was removed"), "{answer:#?}");
 }

@@ -183,7 +183,7 @@ class ActionModule(ActionBase):
         unpacked = [value for key, value in said.marked if key == "unpacked"]
         if unpacked:
             raise Fail("disk_full" if looks_full(" ".join(unpacked)) else "failed",
-                       "pack the runs: %s" % " ".join(unpacked))
+                       "pack the runs: %s; they are in %s/store/runs on the host" % (" ".join(unpacked), work), keep=True)
         if answer and not said.number("answer") and status in (0, 3):
             raise Fail("failed", "ended with status %d and printed no answer" % status)
         if verb in ("assess", "measure") and status in (0, 3) and said.number("archive") is None and not wants_help(words):

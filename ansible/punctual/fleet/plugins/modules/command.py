@@ -66,7 +66,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 punctual_fleet:
-  description: C(state), C(exit), C(seconds), C(stderr), and the files C(archive) and C(answer) on the controller.
+  description:
+    - C(state), C(exit), C(seconds), C(stderr), and the files C(archive) and C(answer) on the controller.
+    - C(keep) where runs are on the host that are nowhere else; M(punctual.fleet.cleanup) takes it.
   returned: always
   type: dict
 """

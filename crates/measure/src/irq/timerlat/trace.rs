@@ -3,9 +3,9 @@
 
 //! What the tracer wrote, and the figures of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use punctual_model::{
     Better, Check, CpuId, CpuSet, Figure, Finding, Nanos, Progress, Series, SeriesProgress,
@@ -20,6 +20,9 @@ use crate::stream::sample_checks;
 
 /// Time between two looks at the trace.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The same while a last wake-up is waited for.
+const WAIT_EVERY: Duration = Duration::from_millis(1);
 
 /// Where in a wake-up a latency was taken. The order is that of the table.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -143,6 +146,32 @@ impl Trace {
         Ok(())
     }
 
+    /// Ends the run: takes in what is there, and waits for threads that are late at that moment, which may be the latest of all. What
+    /// comes from others is not of the run any more.
+    pub(super) fn last(
+        &mut self,
+        pipe: &mut impl Read,
+        within: Duration,
+    ) -> Result<Check, MeasureError> {
+        let until = Instant::now() + within;
+        self.read(pipe, || Instant::now() < until)?;
+        self.rows.is_over = true;
+        while !self.rows.woken.is_empty() && Instant::now() < until {
+            std::thread::sleep(WAIT_EVERY);
+            self.read(pipe, || Instant::now() < until)?;
+        }
+        let late: CpuSet = self.rows.woken.iter().copied().collect();
+        let detail = match late.is_empty() {
+            true => "the tracer's threads have run for each of their interrupts".to_owned(),
+            false => format!(
+                "the tracer's threads on CPUs {late} did not run within {} s after the end of the run: how late they are is \
+                 in no figure",
+                within.as_secs_f64()
+            ),
+        };
+        Ok(Check::of("last-wake-ups", late.is_empty(), detail))
+    }
+
     pub(super) fn progress(&mut self, policies: &Policies) -> Progress {
         self.rows.progress(policies)
     }
@@ -186,6 +215,10 @@ struct Rows {
     unknown: u64,
     /// Latencies of CPUs that were not asked for.
     elsewhere: u64,
+    /// The CPUs whose thread has not run since their interrupt.
+    woken: BTreeSet<CpuId>,
+    /// Whether only those are of the run.
+    is_over: bool,
 }
 
 /// Returns how many releases passed before the thread of one waits again that woke up so late: it sleeps until the next one that is
@@ -211,16 +244,26 @@ impl Rows {
             lost: 0,
             unknown: 0,
             elsewhere: 0,
+            woken: BTreeSet::new(),
+            is_over: false,
         }
     }
 
     fn take(&mut self, line: Line) {
         match line {
             Line::Latency { cpu, context, ns } => {
+                if self.is_over && !self.woken.contains(&cpu) {
+                    return;
+                }
                 self.lines += 1;
                 if !self.cpus.contains(cpu) {
                     self.elsewhere += 1;
                     return;
+                }
+                match context {
+                    Context::Irq => drop(self.woken.insert(cpu)),
+                    Context::Thread => drop(self.woken.remove(&cpu)),
+                    Context::User => {}
                 }
                 let row = self.rows.entry((cpu, context)).or_insert_with(|| Row {
                     tally: Accumulator::new(&self.keep),

@@ -15,6 +15,7 @@ use punctual_model::{
 use punctual_report::document::{Document, Material};
 use punctual_store::archive::{ArchiveError, unpack};
 use punctual_store::{AdoptError, Store, StoredRun};
+use punctual_sys::child::shell_word;
 use punctual_sys::dir::Dir;
 use punctual_verdict::gate;
 use punctual_verdict::words::{clean, open_check, plural};
@@ -272,6 +273,8 @@ fn not_taken(host: &mut FleetHost, why: &str) {
     // What could not be restored is worse, whatever it sent.
     if host.state == FleetState::NotRestored {
         let said = host.detail.take().unwrap_or_default();
+        // What names a file is not cut off by what came before.
+        let said = cut(&said, DETAIL_LIMIT / 2);
         host.detail = Some(short(&format!("{said}; then: {why}")));
         return;
     }
@@ -282,10 +285,14 @@ fn not_taken(host: &mut FleetHost, why: &str) {
 /// Text of a host as one line that commands no terminal.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = clean(&line).into_owned();
-    match line.char_indices().nth(DETAIL_LIMIT) {
-        None => line,
-        Some((at, _)) => format!("{}...", line.get(..at).unwrap_or_default()),
+    cut(&clean(&line), DETAIL_LIMIT)
+}
+
+/// Text of at most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
     }
 }
 
@@ -381,8 +388,10 @@ fn kept(store: &Store, fetched: &Path, path: &Path, host: &str) -> String {
     let places = [Some(store.home()), beside].into_iter().flatten();
     let mut moved = places.filter_map(|dir| moved(&from, dir).ok());
     let again = |to: PathBuf| {
-        let (host, to) = (tag(host), to.display());
-        format!("; `punctual runs import --tag host={host} {to}` tries again")
+        let home = shell_word(&store.home().display().to_string());
+        let tag = shell_word(&format!("host={}", tag(host)));
+        let to = shell_word(&to.display().to_string());
+        format!("; `punctual --home {home} runs import --tag {tag} {to}` tries again")
     };
     moved.next().map(again).unwrap_or_default()
 }

@@ -214,3 +214,56 @@ fn what_is_there_is_read_where_the_run_is_over_before_the_first_look() {
     trace.read(&mut Endless(0), || false).unwrap();
     assert_eq!(trace.rows.lines, 1);
 }
+
+/// A pipe that has one of these pieces at a time.
+struct Pieces(Vec<&'static str>);
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.pop() {
+            None | Some("") => Err(io::ErrorKind::WouldBlock.into()),
+            Some(piece) => {
+                buffer[..piece.len()].copy_from_slice(piece.as_bytes());
+                Ok(piece.len())
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_is_late_at_the_end_is_waited_for() {
+    let at_the_end = "\
+          <idle>-0       [001] d.h1.    54.029328: #1     context    irq timer_latency       932 ns
+          <idle>-0       [000] d.h1.    54.029328: #1     context    irq timer_latency       800 ns
+           <...>-867     [000] .....    54.029339: #1     context thread timer_latency     11700 ns
+";
+    let after = "\
+          <idle>-0       [000] d.h1.    54.030328: #2     context    irq timer_latency       700 ns
+           <...>-867     [000] .....    54.030339: #2     context thread timer_latency     11000 ns
+           <...>-868     [001] .....    54.079339: #1     context thread timer_latency  50000000 ns
+          <idle>-0       [001] d.h1.    54.080328: #2     context    irq timer_latency       600 ns
+           <...>-868     [001] .....    54.080339: #2     context thread timer_latency      9000 ns
+";
+    let cpus = "0-1".parse().unwrap();
+    let ended = |pieces: Vec<&'static str>, within| {
+        let mut trace = Trace::new(&cpus, INTERVAL, Keep::default());
+        let check = trace.last(&mut Pieces(pieces), within).unwrap();
+        (check, trace.conclude(&Policies::new()))
+    };
+    let (check, found) = ended(vec![after, "", "", at_the_end], Duration::from_secs(60));
+    assert!(check.passed(), "{check:?}");
+    let threads = found.series.iter();
+    let threads: Vec<_> = threads
+        .filter(|of| of.context.as_deref() == Some("thread"))
+        .map(|of| (of.count, of.max_ns, of.overruns))
+        .collect();
+    assert_eq!(
+        threads,
+        [(1, Some(11_700), Some(0)), (1, Some(50_000_000), Some(49)),]
+    );
+
+    let (check, found) = ended(vec![at_the_end], Duration::from_millis(20));
+    assert_eq!(check.status, CheckStatus::Fail);
+    assert!(check.detail.contains("on CPUs 1 did not run"), "{check:?}");
+    assert_eq!(found.total.count, 1);
+}

@@ -298,6 +298,8 @@ fn a_run_that_the_store_cannot_take_stops_no_other_and_what_was_sent_stays() {
     assert_eq!(host.runs, [&*ids[0], &*ids[2]]);
     let said = host.detail.unwrap();
     assert!(said.starts_with("its runs: 1 of 3 not taken"), "{said}");
+    let home = format!("`punctual --home {} ", store.home().display());
+    assert!(said.contains(&home), "{said}");
     let (_, kept) = said.split_once("--tag host=a ").unwrap();
     let (kept, _) = kept.split_once('`').unwrap();
     assert_eq!(Path::new(kept).parent(), Some(store.home()));
