@@ -254,27 +254,6 @@ fn round_trip(home: &Home, id: &str) {
     }
 }
 
-/// Samples that their tool cut to whole microseconds are drawn as their maxima are told: by the upper end.
-#[test]
-fn the_largest_samples_over_time_go_up_to_the_maximum() {
-    let home = Home::new();
-    let id = home.import(&golden("jitterdebugger-0.3.1.raw"));
-    let page = home.ok(&["report", &id, "--format", "md", "-o", "-"]);
-    let record = home.record(&id);
-    for thread in 0..2 {
-        let max = record["series"][thread]["max_ns"].as_f64().unwrap() / 1e3;
-        let line = format!(", thread {thread}: ");
-        let drawn = page
-            .lines()
-            .find(|l| l.contains(&line) && l.contains(" .. "));
-        let drawn = drawn.unwrap_or_else(|| panic!("{page}"));
-        assert!(
-            drawn.ends_with(&format!(" .. {max:.1} µs")),
-            "{drawn}, {max}"
-        );
-    }
-}
-
 #[test]
 fn what_is_exported_is_imported_with_the_same_buckets() {
     let home = Home::new();

@@ -287,7 +287,7 @@ mod tests {
         LoadProcess::start(command, vec!["cpu".parse().unwrap()], &never)
     }
 
-    /// Waits for a process that says this, each after so many looks.
+    /// Waits for a process that reports these lines; the number is of looks that find nothing before each.
     fn waited(said: &[(u32, &str)], stop: bool) -> Result<bool, String> {
         let mut said = said.iter().flat_map(|(looks, line)| {
             let silence = (0..*looks).map(|_| Err(RecvTimeoutError::Timeout));

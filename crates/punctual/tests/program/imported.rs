@@ -223,3 +223,27 @@ fn requirements_use_the_bursts_that_the_samples_of_a_log_show() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("were seen to come together for"), "{text}");
 }
+
+/// Samples that their tool cut to whole microseconds are drawn as their maxima are told: by the upper end.
+#[test]
+fn the_largest_samples_over_time_go_up_to_the_maximum() {
+    let home = Home::aside();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../peers/tests/golden/jitterdebugger-0.3.1.raw");
+    home.run(["runs".as_ref(), "import".as_ref(), golden.as_os_str()])
+        .fine();
+    let answer = home.run(["report", "last", "--format", "md", "-o", "-"]);
+    let page = &answer.fine().stdout;
+    let record = home.run(["runs", "show", "last", "--json"]).json();
+    for thread in 0..2 {
+        let max = record["series"][thread]["max_ns"].as_f64().unwrap() / 1e3;
+        let line = format!(", thread {thread}: ");
+        let mut lines = page.lines();
+        let drawn = lines.find(|l| l.contains(&line) && l.contains(" .. "));
+        let drawn = drawn.unwrap_or_else(|| panic!("{page}"));
+        assert!(
+            drawn.ends_with(&format!(" .. {max:.1} µs")),
+            "{drawn}, {max}"
+        );
+    }
+}

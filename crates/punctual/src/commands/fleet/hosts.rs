@@ -288,7 +288,7 @@ fn short(text: &str) -> String {
     cut(&clean(&line), DETAIL_LIMIT)
 }
 
-/// Text of at most so many characters.
+/// Cuts a text off after `most` characters, and marks where.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
