@@ -228,21 +228,9 @@ fn cost_of(release: Release, streams: &[Stream], figures: &[Figure]) -> Option<F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{self, Control};
-    use crate::sink::{Sink, SinkError};
-    use punctual_model::{CpuSet, Event, Policy, Setup};
+    use crate::frame::{self, testing};
+    use punctual_model::Setup;
     use punctual_sys::{SysRoot, sched};
-
-    struct Deaf;
-
-    impl Sink for Deaf {
-        fn event(&mut self, _: &Event) -> Result<(), SinkError> {
-            Ok(())
-        }
-        fn samples(&mut self, _: u32, _: &[Sample]) -> Result<(), SinkError> {
-            Ok(())
-        }
-    }
 
     fn first_cpu() -> CpuId {
         sched::affinity().unwrap().iter().next().unwrap()
@@ -251,26 +239,12 @@ mod tests {
     fn with_frame(
         measure: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
     ) -> frame::RunOutcome {
-        let cpus: CpuSet = sched::affinity().unwrap();
         let setup = Setup {
             cpus: std::iter::once(first_cpu()).collect(),
-            priority: Policy::Other { nice: 0 },
             duration_ns: Some(Nanos::from_millis(100)),
-            dma_latency_ns: None,
-            mlock: false,
-            housekeeping: cpus,
-            loads: Vec::new(),
-            options: std::collections::BTreeMap::new(),
+            ..testing::setup()
         };
-        let control = Control {
-            id: "test".to_owned(),
-            stop: Arc::default(),
-            insist_on_mlock: false,
-            insist_on_dma_latency: false,
-            progress_every: Nanos::from_millis(50),
-            psquare: false,
-        };
-        frame::run(&SysRoot::live(), &setup, &control, None, &mut Deaf, measure).unwrap()
+        testing::run_on(&SysRoot::live(), &setup, measure).unwrap()
     }
 
     fn measure(spin: Nanos) -> frame::RunOutcome {

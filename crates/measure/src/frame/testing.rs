@@ -47,7 +47,16 @@ pub(crate) fn setup() -> Setup {
 pub(crate) fn run(
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<RunOutcome, MeasureError> {
-    run_under(None, instrument)
+    run_on(&SysRoot::live(), &setup(), instrument)
+}
+
+/// The same with another set-up, on this machine or what looks like another one.
+pub(crate) fn run_on(
+    sys: &SysRoot,
+    setup: &Setup,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> Result<RunOutcome, MeasureError> {
+    run_under(sys, setup, None, instrument)
 }
 
 /// The same under a load that has done a million of its work before, and does little more. Returns what it did in the run.
@@ -70,11 +79,13 @@ pub(crate) fn load_work(
     while load.progress()[0].work < BEFORE {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let outcome = run_under(Some(&mut load), instrument).unwrap();
+    let outcome = run_under(&SysRoot::live(), &setup(), Some(&mut load), instrument).unwrap();
     outcome.loads[0].work
 }
 
 fn run_under(
+    sys: &SysRoot,
+    setup: &Setup,
     load: Option<&mut LoadProcess>,
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<RunOutcome, MeasureError> {
@@ -86,6 +97,5 @@ fn run_under(
         progress_every: Nanos::from_millis(50),
         psquare: false,
     };
-    let sys = SysRoot::live();
-    super::run(&sys, &setup(), &control, load, &mut Deaf, instrument)
+    super::run(sys, setup, &control, load, &mut Deaf, instrument)
 }

@@ -3,16 +3,13 @@
 
 //! The tracer's text, and a run on a tree of files that looks like a kernel with the tracer.
 
-use std::sync::Arc;
-
-use punctual_model::{CheckStatus, Event, Policy, Sample, Setup};
+use punctual_model::{CheckStatus, Policy, Setup};
+use punctual_sys::SysRoot;
 use punctual_sys::tracefs::Tracefs;
-use punctual_sys::{SysRoot, sched};
 
 use super::super::refuse_others;
 use super::*;
-use crate::frame::{self, Control};
-use crate::sink::{Sink, SinkError};
+use crate::frame::testing;
 
 /// As the kernel writes it: headings, a name with brackets, a message, another tracer's line.
 const TRACE: &str = "# tracer: timerlat
@@ -31,17 +28,6 @@ CPU:1 [LOST 12 EVENTS]
 ";
 
 const INTERVAL: Nanos = Nanos::from_millis(1);
-
-struct Deaf;
-
-impl Sink for Deaf {
-    fn event(&mut self, _: &Event) -> Result<(), SinkError> {
-        Ok(())
-    }
-    fn samples(&mut self, _: u32, _: &[Sample]) -> Result<(), SinkError> {
-        Ok(())
-    }
-}
 
 fn rows(text: &str, cpus: &str) -> Rows {
     let mut trace = Trace::new(&cpus.parse().unwrap(), INTERVAL, Keep::default());
@@ -153,19 +139,7 @@ fn a_kernel_with_the_tracer_is_known_and_its_trace_becomes_a_run() {
         cpus: "0-1".parse().unwrap(),
         priority: Policy::Fifo { priority: 80 },
         duration_ns: Some(Nanos::from_millis(60)),
-        dma_latency_ns: None,
-        mlock: false,
-        housekeeping: sched::affinity().unwrap(),
-        loads: Vec::new(),
-        options: BTreeMap::new(),
-    };
-    let control = Control {
-        id: "test".to_owned(),
-        stop: Arc::default(),
-        insist_on_mlock: false,
-        insist_on_dma_latency: false,
-        progress_every: Nanos::from_millis(20),
-        psquare: false,
+        ..testing::setup()
     };
     let instrument = |frame: &mut Frame<'_>| {
         let mut pipe = std::fs::File::open(tracing.join("trace")).unwrap();
@@ -179,7 +153,7 @@ fn a_kernel_with_the_tracer_is_known_and_its_trace_becomes_a_run() {
         }
         Ok(trace.rows.conclude(&Policies::new()))
     };
-    let outcome = frame::run(&sys, &setup, &control, None, &mut Deaf, instrument).unwrap();
+    let outcome = testing::run_on(&sys, &setup, instrument).unwrap();
     assert_eq!(outcome.found.total.count, 3);
     assert_eq!(outcome.found.histograms.len(), 5);
 }
