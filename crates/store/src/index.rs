@@ -90,7 +90,7 @@ impl Store {
         };
         match first {
             Ok(reason) => return Index::in_memory(runs, Some(reason)),
-            // Damaged, or of another version: nothing is lost with it.
+            // Damaged, or of another version: it is made anew from the runs. What it knew of those that cannot be read any more goes.
             Err(_) => remove_index(&file),
         }
         match Index::on_disk(runs, &file) {
