@@ -31,6 +31,8 @@ UNITS = (" in ", "µs", "ms", "GFLOPS", "MB/s", "%", "ratio", "Ratio", "Share", 
 
 
 # Circles, lines and boxes in the key of a series, by its shape; others are lines.
+TAKEN = """plot => ['+', '-', '0', 'Home', 'ArrowLeft'].filter(
+    key => !plot.dispatchEvent(new KeyboardEvent('keydown', {key, ctrlKey: true, cancelable: true, bubbles: true})))"""
 MARKS = "all => all.map(key => ['circle', 'path', 'rect'].map(mark => key.querySelectorAll(mark).length))"
 KEYS = {"points": [1, 0, 0], "dots": [1, 1, 0], "bars": [0, 0, 1]}
 
@@ -138,6 +140,8 @@ def every_chart(page, name):
         if chart["k"] != "dist":
             keys = figure.locator(".keylist svg").evaluate_all(MARKS)
             assert keys == [KEYS.get(series["sh"], [0, 1, 0]) for series in chart["s"]], f"{title}: keys {keys}"
+        else:
+            has_keys(figure, chart["s"], title)
         assert any(unit in figure.locator(".plot").text_content() + figure.locator(".note").text_content()
                    for unit in UNITS), f"{title}: no unit"
         assert any(c.isdigit() for c in figure.locator(".keylist").text_content()), f"{title}: no count"
@@ -153,6 +157,8 @@ def every_chart(page, name):
         texts = lambda: figure.locator(".plot svg text").all_text_contents()
         before = texts()
         figure.locator(".plot").focus()
+        taken = figure.locator(".plot").evaluate(TAKEN)
+        assert not taken, f"{title}: keys of the browser do something here: {taken}"
         page.keyboard.press("+")
         assert texts() != before, f"{title}: + does not zoom"
         page.keyboard.press("0")
@@ -161,6 +167,24 @@ def every_chart(page, name):
         page.keyboard.press("Home")
         assert figure.locator("[aria-live]").text_content(), f"{title}: nothing is read out"
         page.keyboard.press("Escape")
+
+
+def has_keys(figure, series, title):
+    """Each curve that may be drawn has a key of its own. Of more than 24 of runs that have one each, a run has."""
+    for part in (False, True):
+        if part:
+            switch = figure.get_by_role("button", name="Each thread", exact=True)
+            if switch.count() == 0:
+                return
+            switch.click()
+        divided = {number for number, one in enumerate(series) if one["w"] and not (series + [{"w": 1}])[number + 1]["w"]}
+        own = [one for number, one in enumerate(series) if (not one["w"] or number not in divided if part else one["w"])]
+        runs = {one["r"] for one in series}
+        alone = len(runs) > 1 and sum(one["w"] for one in series) == len(runs)
+        keys = figure.locator(".keylist button").count()
+        wanted = len(runs) if alone and len(own) > 24 else len(own)
+        assert keys == wanted, f"{title}: {keys} keys, not {wanted}"
+    switch.click()
 
 
 def use(browser, path, out):
@@ -242,6 +266,8 @@ def use(browser, path, out):
     assert int(ground.split("(")[1].split(",")[0]) < 80, f"the switch leaves the ground {ground}"
     page.emulate_media(media="print")
     assert page.locator(".tools").first.is_hidden()
+    marks = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--bad')")
+    assert marks == "#a3101f", f"on paper, what is invalid is marked in {marks}"
     page.pdf(path=out / f"{path.stem}.pdf", print_background=True)
     assert not faults, faults
     page.close()

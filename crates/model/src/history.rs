@@ -85,6 +85,9 @@ pub struct HistoryRun {
     pub label: Option<String>,
     /// Whether it was checked, and every check passed.
     pub valid: bool,
+    /// Whether another tool measured it, so that nothing was checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
 }
 
 /// One figure over the runs of a line.

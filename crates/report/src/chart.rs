@@ -229,6 +229,8 @@ impl Point {
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
+    /// The run that it is a part of, if it is.
+    pub run: Option<String>,
     /// The observations behind it: `19 924 samples`.
     pub counted: String,
     /// How it is drawn.
@@ -254,6 +256,7 @@ impl Series {
     ) -> Self {
         Self {
             name: name.into(),
+            run: None,
             counted: counted.into(),
             shape,
             points,
@@ -406,7 +409,7 @@ impl Drawing {
                 // Bars are parts of one run, which is as valid as they all are.
                 .map(|s| match s.shape {
                     Shape::Bars => ("", s.validity),
-                    _ => (s.name.as_str(), s.validity),
+                    _ => (s.run.as_ref().unwrap_or(&s.name).as_str(), s.validity),
                 })
                 .collect(),
             Self::Distribution(distribution) => distribution

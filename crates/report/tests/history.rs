@@ -85,3 +85,23 @@ fn a_chart_of_too_few_runs_does_not_say_that_no_change_was_found() {
     assert!(notes[0].ends_with("No change was found."), "{notes:?}");
     assert!(notes[1].ends_with("No change was looked for."), "{notes:?}");
 }
+
+#[test]
+fn an_invalid_run_is_marked_as_that_beside_imported_ones() {
+    let mut failed = line("own", &[series("p99", "no_change")]);
+    failed["runs"][3]["valid"] = json!(false);
+    let mut imported = line("theirs", &[series("p99", "no_change")]);
+    for run in imported["runs"].as_array_mut().unwrap() {
+        run["valid"] = json!(false);
+        run["imported"] = json!(true);
+    }
+    let document = document(&[failed, imported]);
+    let warnings = document.drawings().into_iter().map(Drawing::warnings);
+    let warnings: Vec<Vec<String>> = warnings.collect();
+    assert_eq!(warnings, [["INVALID: runs"], ["not checked: runs"]]);
+    let text = page(&document, 80, Detail::Summary);
+    assert!(
+        text.contains("1 run not valid") && text.contains("12 runs not checked"),
+        "{text}"
+    );
+}

@@ -376,6 +376,7 @@ fn shown(placed: &Placed) -> HistoryRun {
         started: record.started.clone(),
         label: placed.label.clone(),
         valid: record.origin.is_none() && record.is_valid(),
+        imported: record.origin.is_some(),
     }
 }
 

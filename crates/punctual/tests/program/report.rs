@@ -487,6 +487,24 @@ fn the_page_works_in_a_browser() {
     stored::vouch_for(&home.store());
     make("kinds.html", &["tag:of=kinds", "sweep"]);
     crowd(&browser.page("kinds.html"));
+    // More curves than there are looks, each of them with a key.
+    let threads = [
+        "--threads=26",
+        "--pin=none",
+        "--samples=100",
+        "--name=threads",
+    ];
+    let measure = [
+        "measure",
+        "wakeup",
+        "--priority=o",
+        "--dma-latency=off",
+        "--quiet",
+        "--json",
+    ];
+    home.run(measure.into_iter().chain(threads)).record();
+    stored::vouch_for(&home.store());
+    make("threads.html", &["threads"]);
     // A hundred curves at one place, and maxima of a single moment.
     four_threads(&home);
     stored::vouch_for(&home.store());
@@ -494,7 +512,7 @@ fn the_page_works_in_a_browser() {
     make("many.html", &["many-*"]);
     home.gives_way();
     let used = ["runs.html", "compare.html"].map(|file| browser.page(file));
-    let looked_at = ["many.html", "kinds.html"].map(|file| browser.page(file));
+    let looked_at = ["many.html", "kinds.html", "threads.html"].map(|file| browser.page(file));
     let look = [PathBuf::from("--look")];
     browser.opens(used.iter().chain(&look).chain(&looked_at));
 }

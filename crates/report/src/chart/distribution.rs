@@ -341,6 +341,7 @@ impl Distribution {
         };
         let series = self.series.iter().map(|series| Series {
             name: series.name(),
+            run: Some(series.run.clone()),
             counted: super::scale::counted(series.count, "sample"),
             shape: Shape::Step,
             points: series.points(view, split_ns),

@@ -63,10 +63,7 @@ pub fn chart(chart: &Chart) -> String {
         top += 15.0;
         line_of(&mut head, "n", top, &line);
     }
-    for line in &warnings {
-        top += 16.0;
-        line_of(&mut head, "w", top, line);
-    }
+    warned(&mut head, &warnings, &mut top);
     // The names of marks stand above the curves, not among them.
     let named = chart.marks.iter().filter(|m| m.upright).count().min(NAMED);
     top += 16.0 + 13.0 * named as f64;
@@ -158,6 +155,14 @@ fn folded(words: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Writes what must not be believed, in letters that are wider than others.
+fn warned(out: &mut String, warnings: &[String], top: &mut f64) {
+    for line in warnings.iter().flat_map(|text| folded(text, 98)) {
+        *top += 16.0;
+        line_of(out, "w", *top, &cut(&line, 98));
+    }
 }
 
 fn widest(names: &[String]) -> f64 {
@@ -291,7 +296,9 @@ impl Frame<'_> {
         let mut path = String::new();
         let mut last: Option<(f64, f64)> = None;
         for point in &series.points {
-            let Some(x) = self.x.place(point.x) else {
+            // What begins at 0 begins at the edge of a logarithmic axis.
+            let edge = (series.shape == Shape::Step).then(|| self.x.floor());
+            let Some(x) = self.x.place(point.x).or(edge) else {
                 continue;
             };
             if !point.y.is_finite() {
@@ -483,12 +490,18 @@ fn marks(
             let head = top - 13.0 * up as f64;
             *out += &format!("<path class=\"m\" d=\"M{at:.1} {head:.1}V{bottom:.1}\"/>");
             let at_end = at > (left + right) / 2.0;
-            let (anchor, beside) = if at_end {
-                ("end", -4.0)
+            let (anchor, beside, room) = if at_end {
+                ("end", -4.0, at)
             } else {
-                ("start", 4.0)
+                ("start", 4.0, WIDTH - at)
             };
-            text(out, "mt", (at + beside, head + 10.0), anchor, &mark.name);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a few dozen letters"
+            )]
+            let name = cut(&mark.name, (room / WIDE).max(1.0) as usize);
+            text(out, "mt", (at + beside, head + 10.0), anchor, &name);
         } else {
             *out += &format!("<path class=\"m\" d=\"M{left:.1} {at:.1}H{right:.1}\"/>");
             text(out, "mt", (right - 4.0, at - 4.0), "end", &mark.name);

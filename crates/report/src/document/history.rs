@@ -168,13 +168,18 @@ fn answer(history: &History) -> Answer {
             "too few runs or no verdict: {short}"
         )));
     }
-    let runs = history.lines.iter().flat_map(|line| &line.runs);
-    let unchecked = runs.filter(|run| !run.valid).count();
-    if unchecked > 0 {
-        let unchecked = counted(unchecked as u64, "run");
-        validity.push(Reason::fault(format!(
-            "{unchecked} not checked or not valid"
-        )));
+    for (of, what) in [
+        (Validity::Invalid, "not valid"),
+        (Validity::Imported, "not checked"),
+    ] {
+        let runs = history.lines.iter().flat_map(|line| &line.runs);
+        let of = runs
+            .filter(|run| !run.valid && validity_of(run, &times) == of)
+            .count();
+        if of > 0 {
+            let of = counted(of as u64, "run");
+            validity.push(Reason::fault(format!("{of} {what}")));
+        }
     }
     validity.extend(unreadable(&history.refused));
     Answer {
@@ -262,6 +267,14 @@ fn interval(line: &HistoryLine, series: &HistorySeries, change: &HistoryChange) 
 fn place(line: &HistoryLine, number: u64) -> String {
     let number = usize::try_from(number).unwrap_or(usize::MAX);
     line.runs.get(number).map_or_else(String::new, called)
+}
+
+/// How far a run can be believed.
+fn validity_of(run: &HistoryRun, times: &Times) -> Validity {
+    match run.imported {
+        true => Validity::Imported,
+        false => times.validity(run.valid),
+    }
 }
 
 fn called(run: &HistoryRun) -> String {
@@ -431,50 +444,38 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
         "" => Times::of_line(line).verdict(format!("{} of each run", series.figure)),
         unit => format!("{} of each run, {unit}", series.figure),
     };
-    let mut parts = [Vec::new(), Vec::new()];
     let times = Times::of_line(line);
+    let mut parts: Vec<(Validity, Vec<Point>)> = Vec::new();
     let mut table = Table::new(
         times.heading(&heading),
-        &["Run", "<Called", "<Checked", "Value"],
+        &["Run", "<Called", "<Valid", "Value"],
     );
     table.aside = true;
     for (number, (run, value)) in line.runs.iter().zip(&series.values).enumerate() {
         let Some(value) = value else { continue };
         let mut point = Point::at(number as f64 + 1.0, value / scale);
         point.label = Some(called(run));
-        parts[usize::from(!run.valid)].push(point);
+        let validity = validity_of(run, &times);
+        match parts.iter_mut().find(|(of, _)| *of == validity) {
+            Some((_, points)) => points.push(point),
+            None => parts.push((validity, vec![point])),
+        }
         table.rows.push(vec![
             (number + 1).to_string(),
             called(run),
-            if run.valid { "yes" } else { "no" }.to_owned(),
+            validity.cell(),
             digits(value / scale),
         ]);
     }
-    let imported = history.remarks.iter().any(|remark| remark.id == "imported");
-    let [valid, other] = parts;
-    let mut drawn = Vec::new();
-    let checked = [
-        (valid, times.validity(true)),
-        (
-            other,
-            if imported {
-                Validity::Imported
-            } else {
-                Validity::Invalid
-            },
-        ),
-    ];
-    for (points, validity) in checked {
-        if !points.is_empty() {
-            drawn.push(chart::Series::new(
-                "runs",
-                counted(points.len() as u64, "run"),
-                Shape::Points,
-                points,
-                validity,
-            ));
-        }
-    }
+    // Those that hold first.
+    parts.sort_by_key(|(validity, _)| !validity.is_valid());
+    let mut drawn: Vec<chart::Series> = parts
+        .into_iter()
+        .map(|(validity, points)| {
+            let n = counted(points.len() as u64, "run");
+            chart::Series::new("runs", n, Shape::Points, points, validity)
+        })
+        .collect();
     let mut level = Vec::new();
     for segment in &series.segments {
         level

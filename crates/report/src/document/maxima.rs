@@ -81,6 +81,7 @@ pub(super) fn block(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
         lengths.extend(own.get(own.len() / 2));
         series.push(chart::Series {
             name: name(run, maxima),
+            run: Some(run.name.to_owned()),
             counted: counted_stretches(stretches.len()),
             shape: Shape::Step,
             points: points(&stretches),
@@ -149,17 +150,20 @@ fn name(run: &Named<'_>, maxima: &Maxima) -> String {
     format!("{}, {part}", run.name)
 }
 
-/// Puts neighbours together, so that at most `most` are left.
+/// Puts neighbours together, about as many as leave `most`. Those with a gap between them stay apart: no thread woke up in it.
 fn reduced(stretches: &[Stretch], most: usize) -> Vec<Stretch> {
     let each = stretches.len().div_ceil(most).max(1);
-    let together = stretches.chunks(each).filter_map(|some| {
-        Some(Stretch {
-            from: some.first()?.from,
-            until: some.last()?.until,
-            max_ns: some.iter().map(|s| s.max_ns).max()?,
+    let follows = |one: &Stretch, next: &Stretch| next.from <= one.until;
+    let together = stretches.chunk_by(follows).flat_map(|run| run.chunks(each));
+    together
+        .filter_map(|some| {
+            Some(Stretch {
+                from: some.first()?.from,
+                until: some.last()?.until,
+                max_ns: some.iter().map(|s| s.max_ns).max()?,
+            })
         })
-    });
-    together.collect()
+        .collect()
 }
 
 /// A level from the begin of each stretch to its end. Where no stretch follows at once the line ends.

@@ -212,9 +212,13 @@ fn recorded(
     run: &Named<'_>,
     (context, thread): (Option<&str>, Option<u32>),
 ) -> (Option<u64>, Option<u64>) {
-    let of =
-        |s: &&Series| s.context.as_deref() == context && (thread.is_none() || s.thread == thread);
-    let series = run.record().series.iter().filter(of);
+    let series = || {
+        let all = run.record().series.iter();
+        all.filter(|s| s.context.as_deref() == context)
+    };
+    // Of all threads as the record has them; where it has each thread alone, all of those.
+    let own = series().any(|s| s.thread == thread);
+    let series = series().filter(|s| !own || s.thread == thread);
     let largest = series.clone().filter_map(|s| s.max_ns).max();
     let clamped = series.filter_map(|s| s.clamped);
     (largest, clamped.reduce(u64::saturating_add))

@@ -49,6 +49,7 @@ fn series(series: &Series) -> Value {
     };
     json!({
         "n": series.name,
+        "r": series.run,
         "c": series.counted,
         "sh": shape,
         "v": series.validity.word(),

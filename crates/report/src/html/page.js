@@ -134,7 +134,7 @@ class Plot {
     this.plot = figureNode.querySelector('.plot'); this.tools = figureNode.querySelector('.tools'); this.keybox = figureNode.querySelector('.keylist');
     this.dist = data.k === 'dist';
     this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + (s.n === 1 ? ' sample' : ' samples'), shape: 'step'}
-      : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.sh === 'bars' ? '' : s.n, w: 1});
+      : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.sh === 'bars' ? '' : s.r ?? s.n, w: 1});
     this.runs = [...new Set(this.all.map(s => s.r))];
     this.all.forEach((s, i) => {
       const [colour, dash] = s.lk || [i % 6, Math.floor(i / 6) % 4];
@@ -188,7 +188,8 @@ class Plot {
   }
   // One switch for each series that may be drawn now: all threads together, or each; a switch a run where there are many.
   keys() {
-    const many = this.dist && this.all.length > MANY, alone = this.runs.length > 1 && this.runs.every(r => this.all.filter(s => s.r === r && s.w).length < 2);
+    const alone = this.runs.length > 1 && this.runs.every(r => this.all.filter(s => s.r === r && s.w).length < 2);
+    const many = this.dist && alone && this.all.filter((_, i) => this.eligible(i)).length > MANY;
     const name = s => this.dist && s.w && alone ? s.r : s.name;
     const entries = many ? this.runs.map(r => [r, this.all.flatMap((s, i) => s.r === r ? [i] : [])])
       : this.all.flatMap((s, i) => this.eligible(i) ? [[name(s), [i]]] : []);
@@ -333,7 +334,8 @@ class Plot {
       if (s.shape !== 'points') {
         let d = '', py = null;
         for (const p of ps) {
-          const x = X(p[0]), y = Y(p[1]) ?? bottom;
+          // What begins at 0 begins at the edge of a logarithmic axis.
+          const x = X(p[0]) ?? (s.shape === 'step' ? left : null), y = Y(p[1]) ?? bottom;
           if (x === null) continue;
           // Where a level ends the pen is lifted.
           if (p[1] === null) { if (py !== null) d += `H${x.toFixed(1)}`; py = null; continue; }
@@ -517,6 +519,8 @@ class Plot {
     p.addEventListener('dblclick', () => { this.zoom = null; this.draw(); this.sync(); });
     p.addEventListener('blur', () => this.leave());
     p.addEventListener('keydown', e => {
+      // Those are the browser's own.
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
       const step = (this.right - this.left) / (e.shiftKey ? 10 : 60), mid = (this.left + this.right) / 2;
       const move = {ArrowRight: step, ArrowLeft: -step}[e.key];
       if (move) say.textContent = this.look(Math.min(this.right, Math.max(this.left, (this.cursor ?? mid) + move)), null);

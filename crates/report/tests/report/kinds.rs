@@ -5,9 +5,29 @@
 
 use punctual_model::{Interval, Series, Setup};
 use punctual_report::chart::{Drawing, Validity};
-use punctual_report::text;
+use punctual_report::{html, text};
 
-use super::{common, irq};
+use super::{common, data, document, irq};
+
+#[test]
+fn samples_above_the_range_are_those_of_all_threads_where_the_record_has_them() {
+    let mut item = irq();
+    let all = item.record.series.clone().into_iter();
+    item.record.series.extend(all.map(|series| Series {
+        thread: None,
+        ..series
+    }));
+    for series in &mut item.record.series {
+        series.clamped = Some(if series.thread.is_none() { 6 } else { 3 });
+    }
+    let drawn = data(&html::page(&document(vec![item])));
+    let drawn = drawn.as_array().unwrap().iter().find(|c| c["k"] == "dist");
+    let series = drawn.unwrap()["s"].as_array().unwrap();
+    for series in series {
+        let clamped = if series["w"] == 1 { 6 } else { 3 };
+        assert_eq!(series["c"], clamped, "{series}");
+    }
+}
 
 #[test]
 fn the_kind_that_the_total_is_of_has_its_figures_without_histograms() {

@@ -3,7 +3,9 @@
 
 //! Colours, lines and dots, and what a legend says of them.
 
-use punctual_report::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity, View, svg};
+use punctual_report::chart::{
+    Axis, Chart, Drawing, Mark, Point, Series, Shape, Validity, View, svg,
+};
 
 use super::{document, irq, item};
 use crate::maxima::maxima;
@@ -57,15 +59,8 @@ fn kinds_of_one_run_do_not_look_alike() {
 
 #[test]
 fn dots_are_dots_in_the_legend_and_lines_are_lines() {
-    let series = |shape| Series {
-        name: "figure".to_owned(),
-        counted: "3 runs".to_owned(),
-        shape,
-        points: vec![Point::at(1.0, 2.0), Point::at(2.0, 3.0)],
-        validity: Validity::Valid,
-        shown: true,
-        look: None,
-    };
+    let points = || vec![Point::at(1.0, 2.0), Point::at(2.0, 3.0)];
+    let series = |shape| Series::new("figure", "3 runs", shape, points(), Validity::Valid);
     let legend = |shape| {
         let file = svg::chart(&Chart {
             id: "x".to_owned(),
@@ -92,15 +87,13 @@ fn each_interval_has_a_bar_and_is_open_where_its_low_end_has_no_place() {
             note: String::new(),
             x: Axis::log("Ratio"),
             y,
-            series: vec![Series {
-                name: "estimate".to_owned(),
-                counted: String::new(),
-                shape: Shape::Points,
+            series: vec![Series::new(
+                "estimate",
+                "",
+                Shape::Points,
                 points,
-                validity: Validity::Valid,
-                shown: true,
-                look: None,
-            }],
+                Validity::Valid,
+            )],
             marks: Vec::new(),
         })
     };
@@ -139,4 +132,68 @@ fn no_two_parts_of_a_page_have_one_id_and_each_drawing_clips_itself() {
         }
     }
     assert!(clipped > 2, "{clipped}");
+}
+
+#[test]
+fn what_begins_at_0_begins_at_the_edge_of_a_logarithmic_axis() {
+    let level = vec![Point::at(0.0, 57.0), Point::at(1.0, 20.0), Point::end(4.0)];
+    let file = svg::chart(&Chart {
+        id: "level".to_owned(),
+        title: "Level".to_owned(),
+        note: String::new(),
+        x: Axis::log("Time in s"),
+        y: Axis::linear("Largest in µs"),
+        series: vec![Series::new(
+            "run",
+            "2 stretches",
+            Shape::Step,
+            level,
+            Validity::Valid,
+        )],
+        marks: Vec::new(),
+    });
+    let (_, path) = file.split_once("stroke-width=\"1.4\" d=\"").unwrap();
+    let path = path.split('"').next().unwrap();
+    assert!(path.starts_with("M76.0 ") && path.contains('V'), "{path}");
+}
+
+#[test]
+fn long_names_stay_inside_of_the_picture() {
+    let long = "n".repeat(70);
+    let names = ["a", "b", "c"].map(|end| format!("{long}{end}"));
+    let series = names.iter().map(|name| {
+        let points = vec![Point::at(1.0, 2.0), Point::at(9.0, 3.0)];
+        Series::new(name, "3 runs", Shape::Points, points, Validity::Invalid)
+    });
+    let mark = |at| Mark {
+        name: format!("threshold passed, {long}"),
+        at,
+        upright: true,
+    };
+    let file = svg::chart(&Chart {
+        id: "long".to_owned(),
+        title: "Long".to_owned(),
+        note: String::new(),
+        x: Axis::linear("Time in s"),
+        y: Axis::linear("Largest in µs"),
+        series: series.collect(),
+        marks: vec![mark(4.0), mark(6.0)],
+    });
+    for name in &names {
+        assert!(file.contains(name), "{name} is not among what is invalid");
+    }
+    let texts = file.split("<text ").skip(1);
+    for text in
+        texts.filter(|text| text.starts_with("class=\"w\"") || text.starts_with("class=\"mt\""))
+    {
+        let (_, x) = text.split_once(" x=\"").unwrap();
+        let x: f64 = x.split('"').next().unwrap().parse().unwrap();
+        let (_, words) = text.split_once('>').unwrap();
+        let wide = words.split('<').next().unwrap().chars().count() as f64 * 6.4;
+        let (from, until) = match text.contains("\"end\"") {
+            true => (x - wide, x),
+            false => (x, x + wide),
+        };
+        assert!(from >= 0.0 && until <= 760.0, "{from} .. {until}: {text}");
+    }
 }

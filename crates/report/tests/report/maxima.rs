@@ -8,7 +8,7 @@ use punctual_report::chart::{Chart, Drawing, Point, svg};
 use punctual_report::document::{Document, Stretch};
 use punctual_report::{html, markdown};
 
-use super::{RunItem, data, document, item};
+use super::{RunItem, data, document, invalid, item};
 
 /// A run whose second second had a stall, and which no wake-up was in for a while after.
 fn stalled() -> RunItem {
@@ -85,6 +85,33 @@ fn the_largest_sample_is_drawn_over_the_time_in_which_it_was_taken() {
          run-1, thread 0 on CPU 0: 5.0 .. 25000.0 µs\n{line}\n"
     );
     assert!(text.contains(&drawn), "{text}");
+}
+
+#[test]
+fn a_gap_of_a_long_run_is_a_gap() {
+    let mut item = item(1, 1);
+    for stretch in &mut item.maxima[0].stretches[400..] {
+        stretch.from = stretch.from + Nanos::from_secs(200);
+        stretch.until = stretch.until + Nanos::from_secs(200);
+    }
+    let chart = maxima(&document(vec![item]));
+    let ends: Vec<f64> = chart.series[0]
+        .points
+        .iter()
+        .filter(|point| !point.y.is_finite())
+        .map(|point| point.x)
+        .collect();
+    assert_eq!(ends, [400.0, 800.0]);
+}
+
+#[test]
+fn a_warning_names_each_run_once() {
+    let runs = (1..=3).map(|number| invalid(item(number, 2)));
+    let document = document(runs.collect());
+    assert!(document.drawings().len() > 1);
+    for drawing in document.drawings() {
+        assert_eq!(drawing.warnings(), ["INVALID: run-1, run-2, run-3"]);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! A matrix, drawn as a file of its own.
 
 use super::super::{Drawing, Heat};
-use super::{CHARACTER, WIDTH, document, folded, line_of, text, title, widest};
+use super::{CHARACTER, WIDTH, document, folded, line_of, text, title, warned, widest};
 
 /// Draws a matrix as a file of its own.
 pub fn heat(heat: &Heat) -> String {
@@ -14,10 +14,8 @@ pub fn heat(heat: &Heat) -> String {
         top += 15.0;
         line_of(&mut head, "n", top, &line);
     }
-    for line in Drawing::Heat(heat.clone()).warnings() {
-        top += 16.0;
-        line_of(&mut head, "w", top, &line);
-    }
+    let warnings = Drawing::Heat(heat.clone()).warnings();
+    warned(&mut head, &warnings, &mut top);
     top += 34.0;
     let left = 40.0 + widest(&heat.rows).min(30.0) * CHARACTER;
     let width = ((WIDTH - 18.0 - left) / heat.columns.len().max(1) as f64).min(150.0);
