@@ -150,10 +150,16 @@ fn name(run: &Named<'_>, maxima: &Maxima) -> String {
     format!("{}, {part}", run.name)
 }
 
-/// Puts neighbours together, about as many as leave `most`. Those with a gap between them stay apart: no thread woke up in it.
+/// Puts neighbours together, about as many as leave `most`. Those with a gap between them, in which no thread woke up, stay apart; where
+/// there are many gaps, those with one of the longest.
 fn reduced(stretches: &[Stretch], most: usize) -> Vec<Stretch> {
     let each = stretches.len().div_ceil(most).max(1);
-    let follows = |one: &Stretch, next: &Stretch| next.from <= one.until;
+    let gap = |one: &Stretch, next: &Stretch| next.from.since(one.until);
+    let pairs = stretches.iter().zip(stretches.iter().skip(1));
+    let mut gaps: Vec<Nanos> = pairs.map(|(one, next)| gap(one, next)).collect();
+    gaps.sort_unstable_by(|a, b| b.cmp(a));
+    let bridged = gaps.get(most / 2).copied().unwrap_or(Nanos::ZERO);
+    let follows = |one: &Stretch, next: &Stretch| each == 1 || gap(one, next) <= bridged;
     let together = stretches.chunk_by(follows).flat_map(|run| run.chunks(each));
     together
         .filter_map(|some| {

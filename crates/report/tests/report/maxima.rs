@@ -105,6 +105,18 @@ fn a_gap_of_a_long_run_is_a_gap() {
 }
 
 #[test]
+fn a_line_of_nothing_but_gaps_is_as_short_as_others() {
+    let mut item = item(1, 1);
+    for (number, stretch) in (0..).zip(&mut item.maxima[0].stretches) {
+        stretch.from = Nanos::from_secs(5 * number);
+        stretch.until = Nanos::from_secs(5 * number + 1);
+    }
+    let chart = maxima(&document(vec![item]));
+    let points = chart.series[0].points.len();
+    assert!(points <= 2 * 240, "{points}");
+}
+
+#[test]
 fn a_warning_names_each_run_once() {
     let runs = (1..=3).map(|number| invalid(item(number, 2)));
     let document = document(runs.collect());
