@@ -16,15 +16,20 @@ use crate::live::{Live, assert_same};
 
 /// Short enough for a test: what is tested is not latency.
 const STUDIES: [(&str, &[&str]); 5] = [
-    ("raju2015", &["time=200ms", "stall-time=200ms"]),
+    // An iteration is tried a hundred times, or for half a second.
+    (
+        "raju2015",
+        &["time=200ms", "stall-time=200ms", "iteration=1ms"],
+    ),
     ("wang2019", &["time=200ms"]),
     (
         "anaya2018",
         &[
             "time=200ms",
             "runtimes=[\"950000\", \"900000\"]",
+            "io-time=500ms",
             "io-size=16M",
-            "hog-time=1s",
+            "hog-time=500ms",
         ],
     ),
     (
@@ -254,6 +259,7 @@ fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was
     let mut command = live.program(["study", "run", "all", "--quick", "--quiet"]);
     command.current_dir(live.dir());
     if !required("whole-studies") {
+        command.arg("--parameter=blocks=2");
         for parameter in STUDIES.iter().flat_map(|(_, short)| short.iter()) {
             command.arg(format!("--parameter={parameter}"));
         }
