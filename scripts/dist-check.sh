@@ -6,7 +6,8 @@
 #   - SHA256SUMS fits; packing once more gives the same bytes
 #   - lintian finds no error
 #   - the package of this machine, in a fresh minimal system made by mmdebstrap: installed, `assess --duration 2s` measures,
-#     removed and purged, and no file is there that was not there before
+#     not removed while a kernel waits for its boot, removed with the kernel arguments that it added, and purged: no file is
+#     there that was not there before
 #   - the programs of the other architectures, under qemu-user: --version, doctor --root, compare of stored runs
 # MIRROR and SUITE change where mmdebstrap gets the system from; BASE is a directory with such a system, in its place.
 set -eu
@@ -73,6 +74,9 @@ in_root() {
 }
 # A group that comes and goes leaves the old files as copies.
 (cd "$root/etc" && touch group- gshadow- passwd- shadow- subgid- subuid-)
+# What a machine with GRUB and systemd has, as far as it matters.
+mkdir -p "$root/etc/default/grub.d" "$root/etc/systemd/system/multi-user.target.wants"
+echo 'GRUB_CMDLINE_LINUX_DEFAULT=quiet' >"$root/etc/default/grub"
 list >"$scratch/before"
 cp "$package" "$root/tmp/punctual.deb"
 in_root dpkg --install /tmp/punctual.deb
@@ -86,7 +90,19 @@ head -n 12 "$scratch/assessed"
 # 3: a deadline was missed, which is a verdict and no failure of the program.
 case $status in 0 | 3) ;; *) cat "$scratch/assessed"; stop "assess ended with $status" ;; esac
 in_root punctual runs list | grep -q . || stop 'no run was kept'
+# As `systemctl enable` does.
+ln -s /usr/lib/systemd/system/punctual-serve.service "$root/etc/systemd/system/multi-user.target.wants"
+printf 'format = "punctual.profile/1"\nname = "one"\n[boot]\nskew_tick = 1\n' >"$root/tmp/one.toml"
+in_root punctual tune boot apply /tmp/one.toml --yes
+rm "$root/tmp/one.toml"
+arguments=$root/etc/default/grub.d/99-punctual.cfg
+pending=$root/var/lib/punctual/tune/one-shot.json
+[ -s "$arguments" ] || stop 'kernel arguments were not written'
+echo '{}' >"$pending"
+! in_root dpkg --remove punctual || stop 'the package was removed while a kernel waits for its boot'
+rm "$pending"
 in_root dpkg --remove punctual
+[ ! -e "$arguments" ] || stop 'removing left the kernel arguments'
 [ -d "$root/var/lib/punctual" ] || stop 'removing took the runs away'
 in_root dpkg --purge punctual
 list >"$scratch/after"

@@ -10,10 +10,10 @@ use crate::common::finish;
 use crate::files::assert_valid;
 use crate::tree::Tree;
 
-const DROP_IN: &str = "etc/default/grub.d/99-punctual.cfg";
+pub(crate) const DROP_IN: &str = "etc/default/grub.d/99-punctual.cfg";
 
 /// A machine that GRUB starts, with one of the wanted arguments.
-fn grub() -> Tree {
+pub(crate) fn grub() -> Tree {
     let tree = Tree::new();
     tree.write("proc/cmdline", "root=/dev/sda1 quiet threadirqs");
     tree.write("boot/config-6.12.1", "CONFIG_CPU_ISOLATION=y");

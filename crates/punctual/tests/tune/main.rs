@@ -21,6 +21,7 @@ mod kill;
 mod live;
 mod measure;
 mod namespace;
+mod package;
 mod record;
 mod study;
 mod tree;
