@@ -77,10 +77,11 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Medium,
         title: "new kernel threads may run on the judged CPUs",
         why: "Unbound kernel threads inherit the affinity of kthreadd and run on any of its CPUs.",
-        fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with kthread_cpus= \
-              or isolcpus=",
+        fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with nohz_full= \
+              (Linux 5.9 and newer) and isolcpus= (7.0 and newer)",
         by: &[Fix::Tune("kthreads.affinity=housekeeping"), Fix::Boot],
-        source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c, \
+                 kernel/sched/isolation.c",
         check: |case| may_run(case, "/proc/2/status", "kthreadd"),
     },
     Entry {
