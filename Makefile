@@ -5,6 +5,11 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+SOURCES := $(CURDIR)
+CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
+# Blanks separate the flags of compilers, which have these paths in them, and make's own words.
+$(foreach path,SOURCES TARGET_DIR CRATES,$(if $(word 2,$($(path))),\
+    $(error "$($(path))": a path with blanks, in which Punctual cannot be built. Move it, or name another CARGO_TARGET_DIR or CARGO_HOME)))
 HOST_TRIPLE := $(shell scripts/host-triple.sh)
 # What `agent` and `build` make programs for: TRIPLE=aarch64-unknown-linux-gnu on an x86-64 machine, for example.
 TRIPLE ?= $(HOST_TRIPLE)
@@ -53,8 +58,6 @@ help:
 # Static, so that the same file runs on every host of an inventory and in a bare guest. --target keeps the flag away from
 # build scripts and procedural macros, which cannot be static.
 # Paths of this machine are in no program, so that two builds of the same sources give the same bytes.
-SOURCES := $(abspath .)
-CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
 REMAP := --remap-path-prefix=$(SOURCES)=. --remap-path-prefix=$(CRATES)=crates
 MAPPED := CFLAGS='$(CFLAGS) -ffile-prefix-map=$(SOURCES)=. -ffile-prefix-map=$(CRATES)=crates'
 # What the index does not use of SQLite stays out.
@@ -196,17 +199,17 @@ calibrate:
 
 # Does not build: `make build` is the user's work, this is root's.
 install:
-	@test -x $(BINARY) || { echo 'Error: $(BINARY) is missing. Run make build first.' >&2; exit 1; }
-	install -d $(bindir) $(mandir) $(bashdir) $(fishdir) $(zshdir)
-	install -m 755 $(BINARY) $(bindir)/punctual
-	install -m 644 docs/man/*.1 $(mandir)
-	install -m 644 docs/completions/punctual.bash $(bashdir)/punctual
-	install -m 644 docs/completions/punctual.fish $(fishdir)/punctual.fish
-	install -m 644 docs/completions/_punctual $(zshdir)/_punctual
+	@test -x '$(BINARY)' || { echo 'Error: $(BINARY) is missing. Run make build first.' >&2; exit 1; }
+	install -d '$(bindir)' '$(mandir)' '$(bashdir)' '$(fishdir)' '$(zshdir)'
+	install -m 755 '$(BINARY)' '$(bindir)/punctual'
+	install -m 644 docs/man/*.1 '$(mandir)'
+	install -m 644 docs/completions/punctual.bash '$(bashdir)/punctual'
+	install -m 644 docs/completions/punctual.fish '$(fishdir)/punctual.fish'
+	install -m 644 docs/completions/_punctual '$(zshdir)/_punctual'
 
 uninstall:
-	rm -f $(bindir)/punctual $(mandir)/punctual.1 $(mandir)/punctual-*.1
-	rm -f $(bashdir)/punctual $(fishdir)/punctual.fish $(zshdir)/_punctual
+	rm -f '$(bindir)/punctual' '$(mandir)/punctual.1' '$(mandir)'/punctual-*.1
+	rm -f '$(bashdir)/punctual' '$(fishdir)/punctual.fish' '$(zshdir)/_punctual'
 
 lint:
 	@scripts/prerequisites.sh lint

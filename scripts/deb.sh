@@ -7,6 +7,9 @@
 # and its limits, and a unit of systemd for `serve`, switched off. DEBEMAIL is the
 # maintainer's address. The same files give the same bytes.
 set -eu
+# What is sorted is so in every language.
+LC_ALL=C
+export LC_ALL
 
 cd "$(dirname "$0")/.."
 [ $# -ge 2 ] || {
@@ -53,7 +56,7 @@ for triple in "$@"; do
         echo
         echo "  * Release $version; what changed is in NEWS.md.gz."
         echo
-        echo " -- The Punctual developers <$email>  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
+        echo " -- The Punctual developers <$email>  $(date -u -R -d "@$SOURCE_DATE_EPOCH")"
     } | gzip -9n >"$doc/changelog.gz"
     # The text of the licence, with a blank in front of each line and a dot for an empty one.
     mit=$scratch/mit

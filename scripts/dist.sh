@@ -9,6 +9,9 @@
 #
 # scripts/dist.sh --tree PLACE DIRECTORY TRIPLE... only puts the files of the first target below PLACE, for a package.
 set -eu
+# What is sorted is so in every language.
+LC_ALL=C
+export LC_ALL
 
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}

@@ -42,7 +42,7 @@ of_arm64() {
 # image META NAME: unpacks the image that the package META depends on.
 image() {
     [ -s "$kernels/$2" ] && return 0
-    package=$(apt-cache depends "$1" 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+    package=$(LC_ALL=C apt-cache depends "$1" 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
     if [ -z "$package" ]; then
         echo "Error: $1 is in none of the package lists: apt-get update, on Debian" >&2
         return 1

@@ -33,7 +33,7 @@ tree=${2:-$work/tree.tar}
 [ -s "$tree" ] || mmdebstrap --quiet --variant=minbase \
     --include=grub-pc-bin,grub2-common,grub-common,initramfs-tools,kmod,e2fsprogs,linux-image-amd64,systemd-sysv bookworm "$tree"
 meta=linux-image-rt-amd64
-package=$(apt-cache depends $meta | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+package=$(LC_ALL=C apt-cache depends $meta | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
 (cd "$work" && apt-get download -qq "$package" 2>/dev/null)
 deb=$(echo "$work"/linux-image-*.deb)
 new=${package#linux-image-}

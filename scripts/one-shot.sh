@@ -38,7 +38,7 @@ get() {
     get grub-pc-bin "$place/grub" './usr/lib/grub/i386-pc/*'
 }
 for meta in linux-image-amd64 linux-image-rt-amd64; do
-    package=$(apt-cache depends "$meta" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+    package=$(LC_ALL=C apt-cache depends "$meta" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
     release=${package#linux-image-}
     modules=$place/modules/$release
     [ ! -s "$modules/ext4.ko" ] || continue

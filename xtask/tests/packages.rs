@@ -10,6 +10,9 @@ use std::process::{Command, Output};
 
 const TRIPLES: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
+/// A language that sorts names in another way than by bytes.
+const LOCALE: &str = "en_US.UTF-8";
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -17,11 +20,13 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// Runs a script of the repository with programs that are below `target`.
-fn script(name: &str, target: &Path, packages: &Path) -> Output {
+/// Runs a script of the repository with programs that are below `target`, for a user with the locales below `locales`.
+fn script(name: &str, target: &Path, packages: &Path, locales: &Path) -> Output {
     let output = Command::new(root().join("scripts").join(name))
         .arg(packages)
         .args(TRIPLES)
+        .env("LOCPATH", locales)
+        .env("LC_ALL", LOCALE)
         .env("CARGO_TARGET_DIR", target)
         .env("SOURCE_DATE_EPOCH", "1767225600")
         .output()
@@ -30,9 +35,21 @@ fn script(name: &str, target: &Path, packages: &Path) -> Output {
     output
 }
 
-/// Makes everything in a new directory below `place`.
-fn made(place: &Path) -> PathBuf {
+/// Makes everything in a new directory below `place`, for a user whose locales are those of `locales`, where they can be made.
+fn made(place: &Path, locales: &[&str]) -> PathBuf {
     let (target, packages) = (place.join("target"), place.join("packages"));
+    let compiled = place.join("locales");
+    fs::create_dir_all(&compiled).unwrap();
+    for name in locales {
+        let source = name.split('.').next().unwrap();
+        let made = Command::new("localedef")
+            .args(["-i", source, "-f", "UTF-8"])
+            .arg(compiled.join(name))
+            .output();
+        if !made.is_ok_and(|output| output.status.success()) {
+            eprintln!("no locale {name}: names are sorted by bytes");
+        }
+    }
     for triple in TRIPLES {
         for profile in ["dist", "agent"] {
             let directory = target.join(triple).join(profile);
@@ -43,8 +60,8 @@ fn made(place: &Path) -> PathBuf {
     fs::create_dir_all(&packages).unwrap();
     fs::write(packages.join("third-party.txt"), "licences").unwrap();
     fs::write(packages.join("sbom.cdx.json"), "{}").unwrap();
-    script("dist.sh", &target, &packages);
-    script("deb.sh", &target, &packages);
+    script("dist.sh", &target, &packages, &compiled);
+    script("deb.sh", &target, &packages, &compiled);
     packages
 }
 
@@ -63,7 +80,8 @@ fn packing_twice_gives_the_same_bytes_and_everything_that_is_installed_is_in() {
         return;
     }
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (first, second) = (made(one.path()), made(two.path()));
+    // Without its locale a user has that of C.
+    let (first, second) = (made(one.path(), &[]), made(two.path(), &[LOCALE]));
     let sums = |packages: &Path| {
         let bytes = fs::read(packages.join("SHA256SUMS")).unwrap();
         String::from_utf8(bytes).unwrap()
@@ -126,4 +144,40 @@ fn packing_twice_gives_the_same_bytes_and_everything_that_is_installed_is_in() {
         !control.contains("@VERSION@") && !control.contains("@EMAIL@"),
         "{control}"
     );
+}
+
+/// Returns what `make` would do in `directory`, or why it does not.
+fn planned(directory: &Path, args: &[&str]) -> Output {
+    Command::new("make")
+        .arg("--dry-run")
+        .args(args)
+        .current_dir(directory)
+        .env_remove("MAKEFLAGS")
+        .env_remove("CARGO_TARGET_DIR")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn sources_in_a_path_with_blanks_are_refused_and_a_destination_is_not() {
+    if Command::new("make").arg("--version").output().is_err() {
+        eprintln!("skipped: no make");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let sources = place.path().join("my sources");
+    fs::create_dir(&sources).unwrap();
+    fs::copy(root().join("Makefile"), sources.join("Makefile")).unwrap();
+    let refused = planned(&sources, &["build"]);
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && why.contains("my sources\": a path with blanks"),
+        "{why}"
+    );
+    let args = ["install", "uninstall", "DESTDIR=/my root", "PREFIX=/usr"];
+    let output = planned(&root(), &args);
+    let steps = String::from_utf8_lossy(&output.stdout);
+    let quoted = steps.matches("'/my root/usr/").count();
+    assert!(output.status.success() && quoted > 10, "{output:?}");
+    assert_eq!(quoted, steps.matches("/my root").count(), "{steps}");
 }
