@@ -8063,8 +8063,11 @@ _punctual_stored() {
     local COMP_CWORD="${#words[@]}"
     _punctual "$1" "${cur}" "${COMP_WORDS[COMP_CWORD-1]}"
     [[ "${cur}" == -* || "${COMP_WORDS[COMP_CWORD-1]}" == -* ]] && return
-    case " ${COMP_WORDS[*]:1:COMP_CWORD-1} " in
-        *" runs show "* | *" runs export "* | *" runs extrapolate "* | *" runs rm "* | *" report "* | *" compare "*)
+    # The verb comes first, or behind the store.
+    words=( "${COMP_WORDS[@]:1:COMP_CWORD-1}" )
+    [[ "${words[0]-}" == --home ]] && words=( "${words[@]:2}" )
+    case " ${words[*]-} " in
+        " runs show "* | " runs export "* | " runs extrapolate "* | " runs pack "* | " runs rm "* | " explain "* | " report "* | " compare "* | " history "*)
             COMPREPLY=()
             # Not by compgen, which would expand what is in a name.
             while IFS= read -r name; do

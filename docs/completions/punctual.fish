@@ -1540,6 +1540,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "rm" -d 'Remove runs'
 
 # The runs of the store, where one is wanted.
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show export extrapolate rm" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show export extrapolate pack rm" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'

@@ -35,10 +35,12 @@ pub(crate) fn files(command: &Command) -> Vec<Generated> {
 }
 
 /// The verbs whose arguments are runs: the verb, and below it the actions, if it has any.
-const WANT_RUNS: [(&str, &[&str]); 3] = [
-    ("runs", &["show", "export", "extrapolate", "rm"]),
+const WANT_RUNS: [(&str, &[&str]); 5] = [
+    ("runs", &["show", "export", "extrapolate", "pack", "rm"]),
+    ("explain", &[]),
     ("report", &[]),
     ("compare", &[]),
+    ("history", &[]),
 ];
 
 /// How clap's script for zsh begins the arguments that are runs.
@@ -66,10 +68,10 @@ fn in_bash(program: &str) -> String {
     let patterns: Vec<String> = WANT_RUNS
         .iter()
         .flat_map(|(verb, actions)| match actions.is_empty() {
-            true => vec![format!("*\" {verb} \"*")],
+            true => vec![format!("\" {verb} \"*")],
             false => actions
                 .iter()
-                .map(|action| format!("*\" {verb} {action} \"*"))
+                .map(|action| format!("\" {verb} {action} \"*"))
                 .collect(),
         })
         .collect();
@@ -88,7 +90,10 @@ _{program}_stored() {{
     local COMP_CWORD="${{#words[@]}}"
     _{program} "$1" "${{cur}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
     [[ "${{cur}}" == -* || "${{COMP_WORDS[COMP_CWORD-1]}}" == -* ]] && return
-    case " ${{COMP_WORDS[*]:1:COMP_CWORD-1}} " in
+    # The verb comes first, or behind the store.
+    words=( "${{COMP_WORDS[@]:1:COMP_CWORD-1}}" )
+    [[ "${{words[0]-}}" == --home ]] && words=( "${{words[@]:2}}" )
+    case " ${{words[*]-}} " in
         {})
             COMPREPLY=()
             # Not by compgen, which would expand what is in a name.
@@ -168,6 +173,45 @@ mod tests {
                     "{text}"
                 );
             }
+        }
+    }
+
+    /// Returns what the script for bash offers behind `line`, with a program that has one run.
+    fn offered(line: &str) -> String {
+        let verb =
+            |name: &'static str| Command::new(name).arg(clap::Arg::new("what").num_args(0..));
+        let toy = Command::new("toy")
+            .arg(clap::Arg::new("home").long("home").global(true))
+            .subcommands(["report", "explain", "history"].map(verb))
+            .subcommand(Command::new("study").subcommand(verb("report")))
+            .subcommand(Command::new("runs").subcommands(["list", "pack"].map(verb)));
+        let script = files(&toy).swap_remove(0).content;
+        let script = String::from_utf8(script).unwrap();
+        let asked = format!(
+            "{script}\ntoy() {{ echo before-1; }}\nCOMP_WORDS=({line} b); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _toy_stored toy; echo \"${{COMPREPLY[@]}}\""
+        );
+        let output = std::process::Command::new("bash")
+            .args(["-uc", &asked])
+            .output()
+            .unwrap();
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn bash_offers_runs_where_they_are_wanted_and_nowhere_else() {
+        for line in [
+            "toy report",
+            "toy --home /tmp report",
+            "toy --home = /tmp explain",
+            "toy history after-1",
+            "toy runs pack",
+        ] {
+            assert_eq!(offered(line), "before-1", "{line}");
+        }
+        for line in ["toy study report", "toy runs list", "toy"] {
+            assert_eq!(offered(line), "", "{line}");
         }
     }
 
