@@ -205,15 +205,17 @@ fn one_block(
             tracer.read()?;
         }
         frame.look(|| judge.progress());
-        // Whoever is late at the end of a block is waited for.
-        whole = clock::monotonic() >= end && samples.iter().all(|of| is_beyond(of, origin, end));
+        // Whoever is late at the end of a block is waited for, unless its deadline is beyond it: the next block has that.
+        let is_beyond = |of: &Vec<Sample>| is_beyond(of, origin, interval, end);
+        whole = clock::monotonic() >= end && samples.iter().all(is_beyond);
     }
     // What was recorded of the last samples is in the buffers now.
     tracer.read()?;
     let windows: Vec<Vec<(Woken, u32)>> = samples
         .iter()
         .map(|samples| {
-            judge.settled(outside(samples, origin, [from, end]));
+            let (count, latest) = outside(samples, origin, [from, end]);
+            judge.settled(count, latest);
             of_block(samples, origin, interval, [from, end])
         })
         .collect();
@@ -246,17 +248,21 @@ fn of_block(
     samples.iter().filter_map(in_block).collect()
 }
 
-/// Counts the samples whose deadlines lie outside of a block.
-fn outside(samples: &[Sample], origin: u64, [from, end]: [Nanos; 2]) -> u64 {
+/// Counts the samples whose deadlines lie outside of a block, and says how late the latest of them was.
+fn outside(samples: &[Sample], origin: u64, [from, end]: [Nanos; 2]) -> (u64, Nanos) {
     let block = from.get()..end.get();
-    let deadlines = samples.iter().map(|s| woken(s, origin).deadline);
-    deadlines.filter(|due| !block.contains(due)).count() as u64
+    let outside = |sample: &&Sample| !block.contains(&woken(sample, origin).deadline);
+    let outside = samples.iter().filter(outside);
+    let latest = outside.clone().map(|sample| sample.latency_ns).max();
+    (outside.count() as u64, Nanos::new(latest.unwrap_or(0)))
 }
 
-/// Whether a thread has come to deadlines beyond the end of a block.
-fn is_beyond(samples: &[Sample], origin: u64, end: Nanos) -> bool {
-    let last = samples.last();
-    last.is_some_and(|last| woken(last, origin).deadline >= end.get())
+/// Whether the next deadline of a thread is beyond the end of a block.
+fn is_beyond(samples: &[Sample], origin: u64, interval: Nanos, end: Nanos) -> bool {
+    samples.last().is_some_and(|last| {
+        let next = interval.times(u64::from(last.skipped) + 1).get();
+        woken(last, origin).deadline + next >= end.get()
+    })
 }
 
 fn woken(sample: &Sample, origin: u64) -> Woken {
@@ -372,8 +378,8 @@ mod tests {
         let all = [&before[..], &[late], &after[..]].concat();
         // The second block begins when whoever was late has been waited for.
         let edges = [at(50), at(1_000), at(1_260), at(2_050)].map(Nanos::new);
-        assert!(!is_beyond(&all[..9], ORIGIN, edges[1]));
-        assert!(is_beyond(&all[..10], ORIGIN, edges[1]));
+        assert!(!is_beyond(&all[..8], ORIGIN, INTERVAL, edges[1]));
+        assert!(is_beyond(&all[..9], ORIGIN, INTERVAL, edges[1]));
         let first = of_block(&all, ORIGIN, INTERVAL, [edges[0], edges[1]]);
         let second = of_block(&all[9..], ORIGIN, INTERVAL, [edges[2], edges[3]]);
         assert_eq!((first.len(), second.len()), (9, 8));
@@ -400,9 +406,25 @@ mod tests {
         };
         assert_eq!(block[0], (late, 2));
         assert_eq!(block.len(), 2);
-        assert_eq!(outside(&all, ORIGIN, edges), 3);
+        assert_eq!(outside(&all, ORIGIN, edges), (3, Nanos::new(450)));
         // Who wakes up in the block, but in time for all of its deadlines, is not late in it.
         let edges = [at(1_310), at(1_450)].map(Nanos::new);
         assert_eq!(of_block(&all, ORIGIN, INTERVAL, edges).len(), 1);
+    }
+
+    #[test]
+    fn a_stall_after_the_last_deadline_of_a_block_belongs_to_the_next_block() {
+        // The thread is due at 1100, and wakes up at 1850.
+        let before: Vec<_> = (1..11).map(|n| sample(at(100 * n), 10, 0)).collect();
+        let first = [at(50), at(1_050)].map(Nanos::new);
+        assert!(
+            is_beyond(&before, ORIGIN, INTERVAL, first[1]),
+            "nobody waits for it"
+        );
+        let second = [at(1_150), at(2_050)].map(Nanos::new);
+        let after = [sample(at(1_100), 750, 7), sample(at(1_900), 10, 0)];
+        let block = of_block(&after, ORIGIN, INTERVAL, second);
+        assert_eq!(block[0].0.woke - block[0].0.deadline, 650);
+        assert_eq!((block[0].1, block.len()), (6, 2));
     }
 }

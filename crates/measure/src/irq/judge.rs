@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Better, Check, Figure, Nanos, Progress, Series, SeriesProgress};
+use punctual_model::{Better, Check, Figure, Finding, Nanos, Progress, Series, SeriesProgress};
 use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 
 use super::blocks::Cost;
@@ -62,6 +62,8 @@ pub(super) struct Judge {
     collector: Collector,
     cost: Cost,
     settled: u64,
+    /// How late the latest of these was.
+    latest_settled: Nanos,
     wake_ups: u64,
     unpaired: BTreeMap<Unpaired, u64>,
     in_handler: u64,
@@ -85,6 +87,7 @@ impl Judge {
             collector: Collector::new(posts.len()),
             cost: Cost::default(),
             settled: 0,
+            latest_settled: Nanos::ZERO,
             wake_ups: 0,
             unpaired: BTreeMap::new(),
             in_handler: 0,
@@ -94,9 +97,10 @@ impl Judge {
         }
     }
 
-    /// Counts samples that belong to no block.
-    pub(super) fn settled(&mut self, samples: u64) {
+    /// Counts samples that belong to no block; the latest of them was late by `latest`.
+    pub(super) fn settled(&mut self, samples: u64, latest: Nanos) {
         self.settled += samples;
+        self.latest_settled = self.latest_settled.max(latest);
     }
 
     /// Takes in a block without tracing. Half a block has no part in the cost.
@@ -222,6 +226,16 @@ impl Judge {
         total.overruns = Some(self.threads.iter().map(|t| t.overruns[0]).sum());
         total.lost = Some(lost.samples.iter().sum());
         total.warm_up_samples = Some(self.settled);
+        let untraced = figures::total(&self.tallies(UNTRACED)).max_ns;
+        if total.max_ns.max(untraced) < Some(self.latest_settled.get()) {
+            found.findings.push(Finding::observed(
+                "between-blocks",
+                format!(
+                    "a wake-up that was due while tracing was switched was {} late, later than all in the figures",
+                    self.latest_settled
+                ),
+            ));
+        }
         found.total = total;
         found
     }

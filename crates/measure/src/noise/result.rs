@@ -93,13 +93,15 @@ fn check_threshold(noise: Noise, scale: Scale, done: &Done) -> Result<(), Measur
         return Ok(());
     }
     let least = scale.nanos(cost.saturating_mul(TURNS));
+    // What a conversion rounds down is not enough.
+    let least = least + Nanos::new(u64::from(scale.ticks(least) < cost.saturating_mul(TURNS)));
     Err(MeasureError::Spec {
         option: format!("--threshold {}", noise.threshold),
         reason: format!(
             "one turn of the loop takes {} here, and a gap must be at least {TURNS} turns long: {} or more tells \
              one from a turn",
             scale.nanos(cost),
-            Nanos::from_micros(least.get().div_ceil(1_000))
+            least
         ),
     })
 }

@@ -198,8 +198,11 @@ impl<'a> Judge<'a> {
             let value = (value * 100.0).round() / 100.0 + 0.0;
             format!(", {value:.2} µs longer for each µs of that work")
         });
-        let bounded = arranged > 0 && inverted == 0;
-        let id = match (bounded, grows) {
+        // Of what was not seen nothing is said; the check says that it was not.
+        if arranged == 0 {
+            return;
+        }
+        let id = match (inverted == 0, grows) {
             (true, _) => format!("bounded-{name}"),
             (false, Some(true)) => format!("unbounded-{name}"),
             (false, _) => format!("inversion-{name}"),

@@ -36,7 +36,7 @@ pub(super) fn spec(options: &Options, cpus: &Cpus) -> Result<RunSpec, String> {
         priority_spread: options.priospread,
         interval_ns: Nanos::from_micros(options.interval_us),
         distance_ns: Nanos::from_micros(options.distance_us),
-        duration_ns: (options.duration_s > 0).then(|| Nanos::from_secs(options.duration_s)),
+        duration_ns: duration(options),
         samples: (options.loops > 0).then_some(options.loops),
         warm_up_ns: Nanos::ZERO,
         timer: timer(options),
@@ -219,6 +219,14 @@ fn c_number(text: &str) -> Option<u32> {
         .flatten()
 }
 
+/// Until the first deadline of the first thread that is not before the time that was asked for, as in the original.
+fn duration(options: &Options) -> Option<Nanos> {
+    let wanted = Nanos::from_secs(options.duration_s);
+    let interval = Nanos::from_micros(options.interval_us);
+    let wake_ups = wanted.get().div_ceil(interval.get().max(1));
+    (!wanted.is_zero()).then(|| interval.times(wake_ups))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +255,15 @@ mod tests {
         assert_eq!(spec.distance_ns, Nanos::from_micros(500));
         assert_eq!((spec.samples, spec.duration_ns), (None, None));
         assert!(!spec.mlock);
+    }
+
+    #[test]
+    fn a_duration_ends_with_the_first_wake_up_that_is_not_before_it() {
+        let lasts = |line| planned(line).unwrap().duration_ns.unwrap();
+        assert_eq!(lasts("-D 1"), Nanos::from_secs(1));
+        assert_eq!(lasts("-D 1 -i 300000"), Nanos::from_millis(1_200));
+        assert_eq!(lasts("-D 1 -i 2000000"), Nanos::from_secs(2));
+        assert_eq!(lasts("-D 5 -i 2000000"), Nanos::from_secs(6));
     }
 
     #[test]

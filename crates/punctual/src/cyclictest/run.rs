@@ -497,7 +497,10 @@ fn asked_for(options: &Options, spec: &RunSpec) -> String {
         Affinity::Unbound => "not bound to CPUs".to_owned(),
         _ => format!("bound to CPUs {}", spec.cpus),
     };
-    let end = match (spec.samples, spec.duration_ns) {
+    let duration = spec
+        .duration_ns
+        .map(|_| Nanos::from_secs(options.duration_s));
+    let end = match (spec.samples, duration) {
         (None, None) => "until stopped".to_owned(),
         (Some(n), None) => format!("{n} loops"),
         (None, Some(ns)) => format!("for {ns}"),

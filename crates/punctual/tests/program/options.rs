@@ -461,3 +461,17 @@ fn a_goal_of_precision_has_the_interval_of_the_table() {
         assert_eq!(&state["interval_ns"], known, "{name}: {record:#}");
     }
 }
+
+#[test]
+fn a_relative_sleep_that_is_rehearsed_takes_no_time_of_the_run() {
+    let home = Home::new();
+    let args = format!(
+        "measure wakeup {ORDINARY} --timer relative --mlock off --threads 1 --pin none --interval 1s --samples 1 --raw --quiet"
+    );
+    home.run(args.split(' ')).carried_out();
+    let samples = ["runs", "export", "last", "--format", "csv"];
+    let table = home.run(samples).fine().stdout.clone();
+    let woke = table.lines().nth(1).unwrap().split(',').nth(2).unwrap();
+    let woke: u64 = woke.parse().unwrap();
+    assert!(woke < 2_000_000_000, "{table}");
+}
