@@ -102,7 +102,7 @@ impl Preamble {
 
     /// Gives the command line, and what follows from it.
     pub(crate) fn tell(self, imported: &mut Imported) {
-        imported.command_line = self.command;
+        imported.command_line = self.command.or_else(|| imported.command_line.take());
         imported.ask_cyclictest();
     }
 }

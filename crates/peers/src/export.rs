@@ -4,7 +4,7 @@
 //! Runs, written as other tools write theirs: whole µs, as those tools cut them.
 //!
 //! What a tool's format has no place for (checks, intervals, overruns) is not in there; a run that
-//! is not valid says so in the command line, which every reader shows.
+//! is not valid says so behind the command line, for which every format has a place that its readers accept.
 
 mod rteval;
 
@@ -17,6 +17,9 @@ pub use self::rteval::rteval;
 use crate::two_decimals;
 
 const US: u64 = 1_000;
+
+/// What the comment with the command line is called in a histogram.
+pub(crate) const COMMAND_LINE: &str = "Command line";
 
 /// The counts of one thread a whole µs, ascending.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -136,6 +139,9 @@ pub fn cyclictest_histogram(
         // Which samples they were a histogram does not say.
         writeln!(out, "# Thread {thread}:")?;
     }
+    // Behind the rows, since scripts may count the lines before them.
+    let command = command(run).replace(char::is_control, " ");
+    writeln!(out, "# {COMMAND_LINE}: {command}")?;
     writeln!(out)?;
     out.flush()
 }
@@ -267,6 +273,7 @@ pub fn jitterdebugger(
         info.remove("realtime");
         info.insert("cpus_online".to_owned(), json!(run.host.cpu_count()));
         info.insert("resolution_in_ns".to_owned(), json!(1_000));
+        info.insert("cmdline".to_owned(), json!(command(run)));
     }
     two_decimals(
         &json!({ "version": 3, "sysinfo": info, "cpu": threads }),
@@ -278,6 +285,43 @@ pub fn jitterdebugger(
 mod tests {
     use super::*;
     use crate::{Format, Labels, NoSamples, import};
+
+    type Writer = fn(&RunRecord, &[MicroCounts], &mut dyn Write) -> io::Result<()>;
+
+    #[test]
+    fn a_run_that_is_not_valid_is_told_by_every_format_and_by_its_import() {
+        let text = &include_bytes!("../tests/golden/cyclictest-2.4-histofall.json")[..];
+        let read = import(text, Format::CyclictestJson, None, &mut NoSamples);
+        let mut imported = read.unwrap().record(Labels::default()).unwrap();
+        let command = imported.origin.as_mut().unwrap();
+        command.command_line = Some("cyclictest -q\n-h 100".to_owned());
+        let mut measured = imported.clone();
+        (measured.origin, measured.program) = (None, "punctual 1".to_owned());
+        let counts = MicroCounts {
+            buckets: vec![(3, 2), (7, 1)],
+            beyond: 0,
+        };
+        let counts = vec![counts; imported.series.len()];
+        let formats: [(Writer, Format); 4] = [
+            (cyclictest_histogram, Format::CyclictestHistogram),
+            (cyclictest_json, Format::CyclictestJson),
+            (jitterdebugger, Format::JitterdebuggerJson),
+            (rteval, Format::Rteval),
+        ];
+        for (write, format) in formats {
+            for (run, mark) in [
+                (&imported, "(imported, not checked)"),
+                (&measured, "(INVALID run)"),
+            ] {
+                let mut out = Vec::new();
+                write(run, &counts, &mut out).unwrap();
+                assert_eq!(crate::detect(&out), Some(format));
+                let read = import(&out[..], format, None, &mut NoSamples).unwrap();
+                let command = read.command_line.unwrap_or_default();
+                assert!(command.ends_with(mark), "{format:?}: {command}");
+            }
+        }
+    }
 
     #[test]
     fn more_than_can_be_counted_is_written_as_the_most_that_can() {

@@ -71,6 +71,7 @@ pub(crate) fn read_results(input: impl BufRead) -> Result<Imported, ImportError>
     }
     imported.resolution_ns = Some(unit_ns);
     imported.mean_error_ns = Some(float(unit_ns) * 1.005);
+    imported.command_line = file.sysinfo.cmdline.clone();
     imported.host = file.sysinfo.host();
     imported
         .stated

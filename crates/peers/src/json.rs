@@ -136,6 +136,8 @@ pub(crate) struct SysInfo {
     realtime: Option<u64>,
     /// jitterdebugger has it here.
     pub(crate) resolution_in_ns: Option<u64>,
+    /// What made the file, where `runs export` wrote one of jitterdebugger.
+    pub(crate) cmdline: Option<String>,
 }
 
 impl SysInfo {

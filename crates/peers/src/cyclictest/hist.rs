@@ -14,6 +14,7 @@ use punctual_stats::float;
 use super::{ASSUMED_US, DMA_LINE, text::Said};
 use crate::Unit;
 use crate::error::ImportError;
+use crate::export::COMMAND_LINE;
 use crate::format::Format;
 use crate::imported::{Imported, cut};
 use crate::lines::{Lines, nanos, number, numbers, second_run};
@@ -41,6 +42,8 @@ struct Below {
     listed: Option<usize>,
     /// What ended the run, where something did.
     broken_by: Option<String>,
+    /// The command line, where `runs export` wrote the file.
+    command: Option<String>,
 }
 
 /// Reads what follows `# Histogram`.
@@ -139,6 +142,7 @@ pub(crate) fn read<R: BufRead>(
     if unit.is_none() {
         imported.state(ASSUMED_US);
     }
+    imported.command_line = below.command;
     if let Some(value) = &below.broken_by {
         imported.ended = Some(Ended::Threshold);
         imported.state(format!("break value {value}"));
@@ -230,6 +234,10 @@ impl Below {
             }
             "Break value" => {
                 self.broken_by = Some(cut(values.trim().to_owned()));
+                return Ok(());
+            }
+            COMMAND_LINE => {
+                self.command = Some(cut(values.trim().to_owned()));
                 return Ok(());
             }
             _ => {
