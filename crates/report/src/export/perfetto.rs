@@ -14,6 +14,8 @@ use punctual_model::watch::{LaneStretch, Watched, WatchedThread, WorstCycle};
 use punctual_model::{Ordered as _, RunRecord};
 use serde_json::{Value, json};
 
+use crate::chart::scale::counted;
+
 /// Writes the longest cycles of every thread. Nothing is there before the start of the run.
 ///
 /// # Errors
@@ -130,6 +132,7 @@ impl Trace {
         let end = release + cycle.response_ns.cast_signed();
         let about = json!({
             "response_ns": cycle.response_ns, "limit_ns": thread.late.limit_ns, "limit": thread.late.rule,
+            "phases_left_out": cycle.left_out, "phases_left_out_ns": cycle.left_out_ns,
         });
         let name = format!("cycle {}", cycle.number);
         self.stretch(on.0, (release, end), "cycle", &name, about);
@@ -150,12 +153,24 @@ impl Trace {
         let cycles = watched.threads.iter().flat_map(|thread| &thread.worst);
         for cycle in cycles {
             let release = cycle.release_ns.cast_signed();
+            let (begin, end) = shown(cycle);
             for lane in &cycle.cpus {
-                let stretches = lane.stretches.iter().map(|stretch| LaneStretch {
-                    from_ns: release + stretch.from_ns,
-                    to_ns: release + stretch.to_ns,
-                    ..stretch.clone()
+                // Of too many stretches the first are kept: without more, the CPU would seem to have done nothing after them.
+                let rest = (lane.left_out > 0).then(|| LaneStretch {
+                    from_ns: lane.stretches.last().map_or(begin, |last| last.to_ns),
+                    to_ns: end,
+                    kind: "unknown".to_owned(),
+                    who: format!("{} left out", counted(lane.left_out, "part")),
                 });
+                let stretches = lane
+                    .stretches
+                    .iter()
+                    .chain(&rest)
+                    .map(|stretch| LaneStretch {
+                        from_ns: release + stretch.from_ns,
+                        to_ns: release + stretch.to_ns,
+                        ..stretch.clone()
+                    });
                 cpus.entry(lane.cpu).or_default().extend(stretches);
             }
         }
@@ -171,6 +186,15 @@ impl Trace {
             }
         }
     }
+}
+
+/// Returns from when to when, since its release, a cycle shows the CPUs: longer than it lasted, as far as a lane goes.
+fn shown(cycle: &WorstCycle) -> (i64, i64) {
+    let all = cycle.cpus.iter().flat_map(|lane| &lane.stretches);
+    let around = (0, cycle.response_ns.cast_signed());
+    all.fold(around, |(begin, end), stretch| {
+        (begin.min(stretch.from_ns), end.max(stretch.to_ns))
+    })
 }
 
 /// Joins what several cycles show of the same time. What one of them does not know another may know.
@@ -225,6 +249,7 @@ fn laid(mut stretches: Vec<LaneStretch>) -> Vec<LaneStretch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_model::watch::CpuLane;
 
     fn stretch(from_ns: i64, to_ns: i64, kind: &str, who: &str) -> LaneStretch {
         LaneStretch {
@@ -233,6 +258,55 @@ mod tests {
             kind: kind.to_owned(),
             who: who.to_owned(),
         }
+    }
+
+    #[test]
+    fn what_was_left_out_is_said() {
+        let lane = |cpu, stretches, left_out| CpuLane {
+            cpu,
+            stretches,
+            left_out,
+        };
+        let cycle = WorstCycle {
+            response_ns: 100,
+            left_out: 7,
+            left_out_ns: 30,
+            cpus: vec![
+                lane(0, vec![stretch(-5, 110, "idle", "idle")], 0),
+                lane(1, vec![stretch(-5, 9, "task", "a")], 20),
+                lane(2, Vec::new(), 1),
+            ],
+            ..WorstCycle::default()
+        };
+        let thread = WatchedThread {
+            worst: vec![cycle],
+            ..WatchedThread::default()
+        };
+        let watched = Watched {
+            threads: vec![thread.clone()],
+            ..Watched::default()
+        };
+        let mut trace = Trace::default();
+        trace.thread(&thread);
+        trace.cpus(&watched);
+        let of = |kind: &str| -> Vec<&Value> {
+            let all = trace.events.iter();
+            all.filter(|event| event["cat"] == kind).collect()
+        };
+        let about = &of("cycle")[0]["args"];
+        assert_eq!(about["phases_left_out"], 7);
+        assert_eq!(about["phases_left_out_ns"], 30);
+        let unknown: Vec<_> = of("unknown")
+            .iter()
+            .map(|event| json!([event["name"], event["ts"], event["dur"]]))
+            .collect();
+        assert_eq!(
+            json!(unknown),
+            json!([
+                ["20 parts left out", 0.009, 0.101],
+                ["1 part left out", 0.0, 0.11]
+            ])
+        );
     }
 
     #[test]
