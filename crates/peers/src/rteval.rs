@@ -6,7 +6,7 @@
 //! Only the histograms and the extremes are taken: rteval's median is not one, and what else it
 //! computes follows from the buckets. It leaves out what its histogram had no room for and does not
 //! say how many samples that were; newer versions then leave out all figures. Ours, whose `version` names this program, do
-//! say: `samples` counts those above the buckets, and `mean` is of them, too. Of timerlat it puts the latencies of interrupt, thread and user
+//! say: `samples` counts those above the buckets, and `mean` is of them, too; where `measurecpus` is empty, no thread was pinned. Of timerlat it puts the latencies of interrupt, thread and user
 //! space into one histogram.
 //!
 //! Older versions have the measurement in a `Profile`, newer ones directly below `Measurements`. A file
@@ -108,6 +108,8 @@ struct State {
     path: Vec<String>,
     measured: Vec<Measurement>,
     core: Option<Core>,
+    /// Whether the numbers of the cores are those of threads, which is only so of ours.
+    unpinned: bool,
     text: String,
     date: String,
     buckets: usize,
@@ -124,6 +126,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         path: Vec::new(),
         measured: Vec::new(),
         core: None,
+        unpinned: false,
         text: String::new(),
         date: String::new(),
         buckets: 0,
@@ -289,6 +292,10 @@ impl State {
         match name.as_str() {
             "rteval" => self.imported.version = attribute(tag, "version", at)?,
             "run_info" => self.duration(tag, at)?,
+            "Measurements" => {
+                let cpus = attribute(tag, "measurecpus", at)?;
+                self.unpinned = is_ours(&self.imported) && cpus.as_deref() == Some("");
+            }
             "cyclictest" | "timerlat" if self.inside("Measurements") => {
                 if self.measured.len() == 2 {
                     return Err(ImportError::content(at, "a second measurement")
@@ -321,7 +328,7 @@ impl State {
                 let id = attribute(tag, "id", at)?.unwrap_or_default();
                 let cpu = u32::try_from(whole(&id, "core", at)?).ok();
                 self.core = Some(Core {
-                    cpu,
+                    cpu: cpu.filter(|_| !self.unpinned),
                     priority: attribute(tag, "priority", at)?.and_then(|p| p.trim().parse().ok()),
                     ..Core::default()
                 });
@@ -396,7 +403,7 @@ impl State {
             }
             ("node", None) if uname => self.imported.host.hostname = Some(text),
             ("kernel", None) if uname => {
-                self.imported.host.kernel_release = Some(text);
+                self.imported.host.kernel_release = Some(text).filter(|text| !text.is_empty());
             }
             ("arch", None) if uname => self.imported.host.architecture = Some(text),
             ("cmdline", None) => self.imported.host.cmdline = Some(text),

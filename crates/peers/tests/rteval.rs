@@ -300,6 +300,36 @@ fn what_we_wrote_is_read_with_its_mean_and_what_is_above() {
 }
 
 #[test]
+fn what_is_not_known_comes_back_unknown() {
+    let (mut record, counts) = run();
+    for (rt, release, policy, cpu) in [
+        (Some(true), Some("6.12-rt"), Some("f:80"), Some(1)),
+        (Some(false), None, Some("o"), Some(0)),
+        (None, Some("6.12"), Some("d:500000ns:1000000ns"), None),
+        (None, None, None, None),
+    ] {
+        let host = &mut record.host;
+        (host.preempt_rt, host.kernel_release) = (rt, release.map(ToOwned::to_owned));
+        for series in &mut record.series {
+            (series.policy, series.cpu) = (policy.map(ToOwned::to_owned), cpu);
+        }
+        let text = written(&record, &counts);
+        let again = read(text.as_bytes());
+        assert_eq!(again.host.preempt_rt, rt, "{text}");
+        assert_eq!(again.host.kernel_release.as_deref(), release, "{text}");
+        assert!(again.series.iter().all(|s| s.cpu == cpu), "{text}");
+        let priorities = found(&text).remove("rteval/Measurements/cyclictest/core/@priority");
+        let expected = match policy {
+            Some("f:80") => Some("80"),
+            Some("o") => Some("0"),
+            _ => None,
+        };
+        let expected = expected.map(|priority| vec![priority.to_owned(); 2]);
+        assert_eq!(priorities, expected, "{text}");
+    }
+}
+
+#[test]
 fn no_text_of_a_record_ends_the_xml_or_commands_a_terminal() {
     let (mut record, counts) = run();
     let evil = "a\u{1b}]0;b\u{7}\u{0}\u{9b}31m]]></rteval><!--\u{fffe}\"'&";

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use punctual_model::{Ended, Gathered as _, RunRecord, Series};
+use punctual_model::{Ended, Gathered as _, Policy, RunRecord, Series};
 use punctual_stats::float;
 use quick_xml::escape;
 
@@ -110,12 +110,14 @@ fn system_info(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
     let host = &run.host;
     write!(out, "  <SystemInfo>\n    <uname>")?;
     element(out, "node", host.hostname.as_deref())?;
-    write!(
-        out,
-        "<kernel is_RT=\"{}\">{}</kernel>",
-        u8::from(host.preempt_rt == Some(true)),
-        text(host.kernel_release.as_deref().unwrap_or_default())
-    )?;
+    if host.kernel_release.is_some() || host.preempt_rt.is_some() {
+        write!(out, "<kernel")?;
+        if let Some(is_rt) = host.preempt_rt {
+            write!(out, " is_RT=\"{}\"", u8::from(is_rt))?;
+        }
+        let release = host.kernel_release.as_deref().unwrap_or_default();
+        write!(out, ">{}</kernel>", text(release))?;
+    }
     element(out, "arch", host.architecture.as_deref())?;
     writeln!(out, "</uname>")?;
     if !host.cpus_online.is_empty() {
@@ -224,16 +226,24 @@ fn measurement(run: &RunRecord, counts: &[MicroCounts], out: &mut impl Write) ->
         let id = first
             .and_then(|s| s.cpu)
             .map_or_else(|| number.to_string(), |cpu| cpu.to_string());
-        let priority = first.and_then(|s| s.policy.as_deref()?.split(':').nth(1));
-        writeln!(
-            out,
-            "      <core id=\"{id}\" priority=\"{}\">",
-            text(priority.unwrap_or("0"))
-        )?;
+        write!(out, "      <core id=\"{id}\"")?;
+        if let Some(priority) = first.and_then(|s| priority(s.policy.as_deref()?)) {
+            write!(out, " priority=\"{priority}\"")?;
+        }
+        writeln!(out, ">")?;
         part.write(out)?;
         writeln!(out, "      </core>")?;
     }
     writeln!(out, "    </cyclictest>")
+}
+
+/// Returns the priority of a thread, of those policies that have one or none above 0.
+fn priority(policy: &str) -> Option<u8> {
+    match policy.parse().ok()? {
+        Policy::Fifo { priority } | Policy::RoundRobin { priority } => Some(priority),
+        Policy::Other { .. } | Policy::Batch | Policy::Idle => Some(0),
+        Policy::Deadline { .. } | Policy::Ext => None,
+    }
 }
 
 /// Returns the cores. Of several kinds of latencies of a core rteval makes one histogram.
