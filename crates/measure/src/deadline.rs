@@ -21,7 +21,7 @@ mod status;
 
 use std::sync::{Arc, OnceLock};
 
-use punctual_model::{CpuId, Nanos, Pin, Progress};
+use punctual_model::{CpuId, Nanos, Pin, Progress, SeriesProgress};
 
 pub use cycle::{Iterations, Worked};
 pub use options::{Deadline, Due, ParseDueError, Work};
@@ -122,16 +122,17 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     }
     let crew = Crew::assemble(works)?;
     frame.start(&crew)?;
-    let lookout = attend(frame, &crew, &mut watched, &posts);
+    let lookout = attend(deadline, frame, &crew, &mut watched, &posts);
     let results: Vec<(Done, ThreadReport)> = crew.join()?;
     watched.iter_mut().for_each(Watched::drain);
-    frame.last(progress(&mut watched));
+    frame.last(progress(deadline, &mut watched));
     let waiting = lookout.found();
     result::found(deadline, frame, &watched, results, &budgets, &waiting)
 }
 
 /// Waits for the threads, and meanwhile takes their samples and looks who else wants their CPUs.
 fn attend(
+    deadline: Deadline,
     frame: &mut Frame<'_>,
     crew: &Crew<Done>,
     watched: &mut [Watched],
@@ -149,14 +150,21 @@ fn attend(
             // A thread may be in a long sleep.
             crew.interrupt();
         }
-        frame.look(|| progress(watched));
+        frame.look(|| progress(deadline, watched));
     }
     lookout
 }
 
-fn progress(watched: &mut [Watched]) -> Progress {
+fn progress(deadline: Deadline, watched: &mut [Watched]) -> Progress {
+    let of = |watched: &mut Watched| {
+        let now = watched.stream.progress();
+        SeriesProgress {
+            overruns: now.overruns.filter(|_| deadline.rests()),
+            ..now
+        }
+    };
     Progress {
-        series: watched.iter_mut().map(|w| w.stream.progress()).collect(),
+        series: watched.iter_mut().map(of).collect(),
         ..Progress::default()
     }
 }

@@ -15,7 +15,7 @@ mod work;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress, choices};
+use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress, SeriesProgress, choices};
 use punctual_stats::float;
 use punctual_sys::wake;
 use punctual_sys::wake::{Condvar, Eventfd, Futex, Path, PiMutex, Pipe, Queue, Signal};
@@ -116,6 +116,7 @@ struct Case {
     sender: Post,
     receiver: Post,
     stream: Stream,
+    pair: Arc<Pair>,
     sleeps: u64,
 }
 
@@ -149,13 +150,14 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         let sender = Post::on(format!("ipc/{number}s"), sender_policy, from);
         let receiver = Post::on(format!("ipc/{number}r"), setup.priority, ipc.receiver);
         let (tap, stream) = Stream::pair(number, &receiver, ipc.interval, &frame.keep());
+        let pair = Arc::<Pair>::default();
         let role = Role {
             turns,
             turn: number,
             duration,
             origin: Arc::clone(&origin),
             stop: frame.stop_flag(),
-            pair: Arc::<Pair>::default(),
+            pair: Arc::clone(&pair),
             cpu: ipc.receiver,
         };
         let (send, receive, sleeps) = match way {
@@ -176,6 +178,7 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
             sender,
             receiver,
             stream,
+            pair,
             sleeps,
         });
     }
@@ -198,7 +201,13 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
 
 fn progress(made: &mut [Case]) -> Progress {
     Progress {
-        series: made.iter_mut().map(|case| case.stream.progress()).collect(),
+        series: made
+            .iter_mut()
+            .map(|case| SeriesProgress {
+                overruns: Some(case.pair.missed()),
+                ..case.stream.progress()
+            })
+            .collect(),
         ..Progress::default()
     }
 }
@@ -292,11 +301,10 @@ fn conclude(
                         series.count
                     ));
                 }
-            } else {
-                series.overruns = Some(counted.missed);
             }
             found.threads.push(report);
         }
+        series.overruns = Some(case.pair.missed());
         let tag = format!("{}/{context}", series.thread.unwrap_or_default());
         found.store(tag, case.stream.tally());
         found.series.push(series);

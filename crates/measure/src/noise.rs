@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use punctual_model::{CpuId, Nanos, Progress, Sample};
+use punctual_model::{CpuId, Nanos, Progress, Sample, SeriesProgress};
 use punctual_sys::thread::{self, Usage};
 use punctual_sys::tsc;
 
@@ -202,7 +202,11 @@ fn progress(spots: &mut [Spot]) -> Progress {
     Progress {
         series: spots
             .iter_mut()
-            .map(|spot| spot.stream.progress())
+            .map(|spot| SeriesProgress {
+                // A gap has no deadline.
+                overruns: None,
+                ..spot.stream.progress()
+            })
             .collect(),
         ..Progress::default()
     }

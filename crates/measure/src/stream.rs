@@ -193,8 +193,8 @@ impl Stream {
             policy: self.post.policy.to_string(),
             interval_ns: self.interval,
             last_ns: self.last.map(|s| s.latency_ns),
-            overruns: self.counts.overruns.load(Ordering::Relaxed),
-            lost: self.lost(),
+            overruns: Some(self.counts.overruns.load(Ordering::Relaxed)),
+            lost: Some(self.lost()),
             ..figures::progress(&mut self.tally)
         }
     }

@@ -19,7 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_model::tasks::{TaskPolicy, TasksPlan, TasksRun};
-use punctual_model::{Better, Check, CpuId, CpuSet, Figure, Nanos, Policy, Progress, Series};
+use punctual_model::{
+    Better, Check, CpuId, CpuSet, Figure, Nanos, Policy, Progress, Series, SeriesProgress,
+};
 use punctual_stats::{Keep, float};
 use punctual_sys::mutex::ProtocolMutex;
 use punctual_sys::{SysRoot, clock, sched};
@@ -266,7 +268,14 @@ fn attend(frame: &mut Frame<'_>, crew: &Crew<Counted>, watched: &mut [Watched], 
 
 fn progress(watched: &mut [Watched]) -> Progress {
     Progress {
-        series: watched.iter_mut().map(|w| w.stream.progress()).collect(),
+        series: watched
+            .iter_mut()
+            .map(|w| SeriesProgress {
+                // Which jobs never began is known at the end.
+                overruns: None,
+                ..w.stream.progress()
+            })
+            .collect(),
         ..Progress::default()
     }
 }

@@ -103,10 +103,11 @@ pub struct SeriesProgress {
     pub p99_ns: Option<u64>,
     /// Largest sample.
     pub max_ns: Option<u64>,
-    /// Deadlines that passed while the thread was late.
-    pub overruns: u64,
-    /// Samples lost.
-    pub lost: u64,
+    /// Deadlines that passed while the thread was late. Null where there are none that could, and where they are counted at the end
+    /// alone.
+    pub overruns: Option<u64>,
+    /// Samples lost. Null where they are counted at the end alone.
+    pub lost: Option<u64>,
     /// The figures of the latest samples alone.
     pub window: Option<WindowFigures>,
     /// Largest sample since the progress before; of a stored event, since the one stored before.

@@ -208,7 +208,7 @@ fn threads(page: &mut Page, series: &[SeriesProgress]) {
             "Deadlines that passed while the thread was late.",
         ),
         series,
-        |s| Some(s.overruns),
+        |s| s.overruns,
     );
     page.per_thread(
         (
@@ -218,7 +218,7 @@ fn threads(page: &mut Page, series: &[SeriesProgress]) {
             "Samples that found the ring full. One makes the run invalid.",
         ),
         series,
-        |s| Some(s.lost),
+        |s| s.lost,
     );
 }
 
@@ -310,7 +310,7 @@ mod tests {
                     count: 6,
                     mean_ns: Some(2_000.0),
                     steps: vec![step(511, 1), step(767, 2), step(1_279, 1), step(1 << 31, 2)],
-                    overruns: 4,
+                    overruns: Some(4),
                     ..SeriesProgress::default()
                 }],
                 loads: vec![LoadProgress::default()],
@@ -339,6 +339,8 @@ mod tests {
         ] {
             assert!(page.lines().any(|l| l == line), "{line}\n{page}");
         }
+        // Not counted is not none.
+        assert!(!page.contains("punctual_lost_samples_total"), "{page}");
         assert!(page.contains(r#"name="a \"name\"\\""#), "{page}");
         assert!(page.ends_with("\n# EOF\n"));
     }

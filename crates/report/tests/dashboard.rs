@@ -28,6 +28,8 @@ fn every_metric_and_label_of_the_dashboard_exists() {
                 max_ns: Some(1),
                 recent_max_ns: Some(1),
                 p99_ns: Some(1),
+                overruns: Some(0),
+                lost: Some(0),
                 steps: vec![LatencyStep {
                     to_ns: 511,
                     count: 6,

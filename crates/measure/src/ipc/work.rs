@@ -12,6 +12,7 @@ use punctual_sys::timer::{Nanosleep, Sleeper as _};
 use punctual_sys::wake::{Errno, Path};
 
 use super::turns::Turns;
+use crate::cyclic::add;
 use crate::stream::Tap;
 
 /// What sender and receiver of a pair know of each other.
@@ -24,6 +25,8 @@ pub(super) struct Pair {
     sent: AtomicU64,
     /// One more than the messages received, so that 0 is: nobody is there yet.
     received: AtomicU64,
+    /// Deadlines at which the receiver was not back, or the sender was late for another one.
+    missed: AtomicU64,
     /// There are no more messages.
     over: AtomicBool,
 }
@@ -32,6 +35,11 @@ impl Pair {
     /// Says that the receiver can be woken.
     pub(super) fn ready(&self) {
         self.received.store(1, Ordering::Release);
+    }
+
+    /// Returns the deadlines without a message up to now.
+    pub(super) fn missed(&self) -> u64 {
+        self.missed.load(Ordering::Relaxed)
     }
 
     /// Whether the sender sends no more.
@@ -57,8 +65,6 @@ pub(super) struct Role {
 /// What one end counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    /// Deadlines at which the receiver was not back, or the sender was late for another one.
-    pub(super) missed: u64,
     /// Messages that were received before they were sent, by the clock.
     pub(super) backwards: u64,
     pub(super) failure: Option<Errno>,
@@ -79,7 +85,7 @@ impl Counted {
 /// calls only the clock, the sleep and the way.
 pub(super) fn send<P: Path>(role: &Role, path: &P) -> Counted {
     let mut counted = Counted::default();
-    if let Err(errno) = messages(role, path, &mut counted) {
+    if let Err(errno) = messages(role, path) {
         counted.failure = Some(errno);
     }
     // Whatever ended it: the receiver waits for a last message.
@@ -91,7 +97,7 @@ pub(super) fn send<P: Path>(role: &Role, path: &P) -> Counted {
     counted
 }
 
-fn messages<P: Path>(role: &Role, path: &P, counted: &mut Counted) -> Result<(), Errno> {
+fn messages<P: Path>(role: &Role, path: &P) -> Result<(), Errno> {
     let origin = Nanos::new(role.origin.load(Ordering::Acquire));
     let pair = &role.pair;
     let mut sleeper = Nanosleep::new(Clock::Monotonic);
@@ -125,14 +131,15 @@ fn messages<P: Path>(role: &Role, path: &P, counted: &mut Counted) -> Result<(),
             pair.sent_at.store(now.get(), Ordering::Release);
             path.wake()?;
         } else {
-            counted.missed += 1;
+            add(&pair.missed, 1);
         }
         let now = clock::monotonic().since(origin);
         let next = role
             .turns
             .next(role.turn, now.max(deadline + Nanos::new(1)));
         let end = role.duration + Nanos::new(1);
-        counted.missed += role.turns.between(role.turn, deadline, next.min(end));
+        let passed = role.turns.between(role.turn, deadline, next.min(end));
+        add(&pair.missed, passed);
         deadline = next;
     }
     Ok(())

@@ -80,13 +80,13 @@ pub(super) fn run(
     tracer.mark()?;
     let begun = &sleepers.origin;
     frame.start_at(&crew, |origin| begun.store(origin.get(), Ordering::Relaxed))?;
-    frame.wait(HEAD_START + SETTLE, || judge.progress());
+    frame.wait(HEAD_START + SETTLE, || judge.progress(&sleepers.lost()));
     let mut on = false;
     for traced in blocks.order() {
         if traced != on {
             tracer.switch(traced)?;
             on = traced;
-            frame.wait(SETTLE, || judge.progress());
+            frame.wait(SETTLE, || judge.progress(&sleepers.lost()));
         }
         let working = || crew.done() == 0;
         if !one_block(
@@ -129,7 +129,7 @@ pub(super) fn run(
         ("events".to_owned(), tracer.probe.events()),
         ("source".to_owned(), "events".to_owned()),
     ];
-    frame.last(judge.progress());
+    frame.last(judge.progress(&sleepers.lost()));
     let lacking = tracer.probe.lacking();
     tracer.reader.remove()?;
     let mut found = judge.conclude(&ledger);
@@ -204,7 +204,7 @@ fn one_block(
         if traced {
             tracer.read()?;
         }
-        frame.look(|| judge.progress());
+        frame.look(|| judge.progress(&sleepers.lost()));
         // Whoever is late at the end of a block is waited for, unless its deadline is beyond it: the next block has that.
         let is_beyond = |of: &Vec<Sample>| is_beyond(of, origin, interval, end);
         whole = clock::monotonic() >= end && samples.iter().all(is_beyond);

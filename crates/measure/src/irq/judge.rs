@@ -174,9 +174,10 @@ impl Judge {
         }
     }
 
-    /// Returns the figures up to now.
-    pub(super) fn progress(&mut self) -> Progress {
-        let series = (0..).zip(&mut self.threads).map(|(number, thread)| {
+    /// Returns the figures up to now, with the samples that each thread `lost`.
+    pub(super) fn progress(&mut self, lost: &[u64]) -> Progress {
+        let threads = self.threads.iter_mut().zip(lost);
+        let series = (0..).zip(threads).map(|(number, (thread, lost))| {
             let tally = &mut thread.tallies[WAKE_UP];
             SeriesProgress {
                 thread: number,
@@ -184,7 +185,8 @@ impl Judge {
                 policy: thread.post.policy.to_string(),
                 interval_ns: self.interval,
                 last_ns: thread.last,
-                overruns: thread.overruns.iter().sum(),
+                overruns: Some(thread.overruns.iter().sum()),
+                lost: Some(*lost),
                 ..figures::progress(tally)
             }
         });

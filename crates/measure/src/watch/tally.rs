@@ -336,7 +336,10 @@ impl Tally {
     }
 
     pub(super) fn progress(&mut self) -> SeriesProgress {
-        figures::progress(&mut self.responses)
+        SeriesProgress {
+            overruns: Some(self.missed),
+            ..figures::progress(&mut self.responses)
+        }
     }
 }
 
@@ -541,6 +544,7 @@ mod tests {
                 };
                 tally.add(&cycle, &replay, 0);
             }
+            assert_eq!(tally.progress().overruns, Some(100 * missed));
             tally.period()
         };
         assert_eq!(of(0, Phase::Blocked, sleeps, false), None);

@@ -63,8 +63,10 @@ fn figures(progress: &Progress) -> String {
     if let (Some(doing), true) = (&progress.doing, progress.series.is_empty()) {
         return format!("{}: {doing}", clock(progress.t_ns));
     }
-    let sum = |of: fn(&punctual_model::SeriesProgress) -> u64| -> u64 {
-        progress.series.iter().map(of).sum()
+    let count: u64 = progress.series.iter().map(|s| s.count).sum();
+    let sum = |what: &str, of: fn(&punctual_model::SeriesProgress) -> Option<u64>| {
+        let sum: Option<u64> = progress.series.iter().map(of).sum();
+        sum.map_or_else(String::new, |sum| format!(", {sum} {what}"))
     };
     let worst = progress.series.iter().max_by_key(|s| s.max_ns);
     let max = worst.and_then(|s| Some((s.thread, Nanos::new(s.max_ns?))));
@@ -75,17 +77,33 @@ fn figures(progress: &Progress) -> String {
         format!(", max {max} (thread {thread})")
     });
     format!(
-        "{}{left}: {} samples{max}, {} overruns, {} lost",
+        "{}{left}: {count} samples{max}{}{}",
         clock(progress.t_ns),
-        sum(|s| s.count),
-        sum(|s| s.overruns),
-        sum(|s| s.lost)
+        sum("overruns", |s| s.overruns),
+        sum("lost", |s| s.lost)
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_counted_yet_is_not_said() {
+        let series = |overruns| punctual_model::SeriesProgress {
+            count: 5,
+            overruns,
+            ..punctual_model::SeriesProgress::default()
+        };
+        let line = |all: [Option<u64>; 2]| {
+            figures(&Progress {
+                series: all.map(series).into(),
+                ..Progress::default()
+            })
+        };
+        assert!(line([Some(1), Some(2)]).ends_with(": 10 samples, 3 overruns"));
+        assert!(line([Some(1), None]).ends_with(": 10 samples"));
+    }
 
     #[test]
     fn lines_get_rarer() {

@@ -312,7 +312,7 @@ impl Rows {
                 .unwrap_or_default(),
             interval_ns: interval,
             last_ns: row.last,
-            overruns: row.overruns,
+            overruns: Some(row.overruns),
             ..figures::progress(&mut row.tally)
         });
         Progress {

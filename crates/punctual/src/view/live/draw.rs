@@ -190,7 +190,7 @@ fn table(state: &State, theme: Theme, rest: u16, width: u16) -> Vec<Line<'static
         let (rows, hidden) = worst(series, room);
         for row in rows {
             let above = state.threshold.is_some_and(|t| row.max_ns > Some(t.get()));
-            let style = match row.lost > 0 || above {
+            let style = match row.lost > Some(0) || above {
                 true => theme.bad(),
                 false => Style::default(),
             };

@@ -18,9 +18,7 @@ struct Column {
 
 const COLUMNS: [Column; 12] = [
     column("T", 3, 0, |s| s.thread.to_string()),
-    column("CPU", 4, 5, |s| {
-        s.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string())
-    }),
+    column("CPU", 4, 5, |s| counted(s.cpu.map(u64::from))),
     column("PRIO", 6, 8, |s| s.policy.clone()),
     column("INTERVAL", 12, 9, |s| s.interval_ns.to_string()),
     column("COUNT", 11, 1, |s| s.count.to_string()),
@@ -29,8 +27,8 @@ const COLUMNS: [Column; 12] = [
     column("MEAN", 8, 4, |s| micros(s.mean_ns)),
     column("P99", 8, 3, |s| int(s.p99_ns)),
     column("MAX", 9, 0, |s| int(s.max_ns)),
-    column("OVERRUNS", 9, 2, |s| s.overruns.to_string()),
-    column("LOST", 5, 0, |s| s.lost.to_string()),
+    column("OVERRUNS", 9, 2, |s| counted(s.overruns)),
+    column("LOST", 5, 0, |s| counted(s.lost)),
 ];
 
 const fn column(
@@ -50,6 +48,10 @@ const fn column(
 #[expect(clippy::cast_precision_loss, reason = "display only")]
 fn int(ns: Option<u64>) -> String {
     micros(ns.map(|ns| ns as f64))
+}
+
+fn counted(number: Option<u64>) -> String {
+    number.map_or_else(|| "-".to_owned(), |number| number.to_string())
 }
 
 /// The columns for a width.

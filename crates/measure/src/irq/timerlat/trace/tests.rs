@@ -81,7 +81,7 @@ x-1 [001] d. 5.0: #1 context thread timer_latency 0 ns
     let mut rows = rows(text, "0-2");
     let shown = rows.progress(&Policies::new());
     let shown: Vec<_> = shown.series.iter().map(|s| s.overruns).collect();
-    assert_eq!(shown, [50, 0]);
+    assert_eq!(shown, [Some(50), Some(0)]);
     let found = rows.conclude(&Policies::new());
     let threads: Vec<_> = found
         .series

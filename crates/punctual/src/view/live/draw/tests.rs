@@ -27,6 +27,8 @@ fn progress(threads: u32, second: u64) -> Progress {
                 mean_ns: Some(21_250.4),
                 p99_ns: Some(30_100),
                 max_ns: Some(1_000 * u64::from(thread) + 40_000),
+                overruns: Some(0),
+                lost: Some(0),
                 recent_max_ns: Some(25_000 + 1_000 * second),
                 steps: vec![
                     LatencyStep {
