@@ -8,8 +8,8 @@ mod common;
 
 use punctual_model::tasks::TasksRun;
 use punctual_model::{
-    Better, ComparisonVerdict, Ended, Figure, History, Machines, Nanos, Policy, RunRecord, Series,
-    Setup,
+    Better, Check, ComparisonVerdict, Ended, Figure, History, Machines, Nanos, Policy, RunRecord,
+    Series, Setup,
 };
 use punctual_report::document::{Material, RunItem};
 use punctual_report::export::{Case, Outcome, cases};
@@ -346,6 +346,8 @@ fn runs_of_one_name_are_told_apart_by_their_ids() {
             run("01a21fbf-0002", Some("nightly")),
             run("01a21fbf-0003", Some("once")),
             run("01a21fbf-0004", None),
+            run("01a21fbf-0005", None),
+            run("01a21fbf-0006", Some("wakeup 2")),
         ],
         ..Material::default()
     };
@@ -358,9 +360,35 @@ fn runs_of_one_name_are_told_apart_by_their_ids() {
         "nightly …fbf-0001",
         "nightly …fbf-0002",
         "once",
-        "01a21fbf-0004",
+        // What has no name has that of its instrument, every time the same.
+        "wakeup",
+        "wakeup 3",
+        "wakeup 2",
     ];
     assert_eq!(suites, named.map(|name| format!("run {name}")));
+}
+
+#[test]
+fn a_case_of_a_run_without_a_name_is_the_same_every_time() {
+    let judged = |id: &str| {
+        let mut record = common::run();
+        record.id = id.to_owned();
+        record.name = None;
+        record.checks.push(Check::fail("steal", "too much"));
+        cases(&Material {
+            runs: vec![RunItem::from(record)],
+            ..Material::default()
+        })
+    };
+    let (one, other) = (judged("01a21fbf-0001"), judged("01a21fbf-0002"));
+    let names = |cases: &[Case]| -> Vec<(String, String)> {
+        let all = cases.iter();
+        all.map(|case| (case.suite.clone(), case.name.clone()))
+            .collect()
+    };
+    assert_eq!(names(&one), names(&other));
+    let failed = one.iter().find(|case| case.outcome == Outcome::Failed);
+    assert_eq!(failed.unwrap().detail, "too much (run 01a21fbf-0001)");
 }
 
 #[test]

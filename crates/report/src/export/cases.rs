@@ -6,7 +6,7 @@
 //! A case passes, fails, cannot be judged (an error), or was not judged because there was nothing to judge (skipped). What
 //! cannot be judged never passes. There are no times of the host in it: the same result gives the same bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
@@ -21,7 +21,7 @@ use punctual_verdict::{gate, words};
 use punctual_verdict::claims::incomplete;
 
 use crate::chart::scale::counted;
-use crate::document::{Material, Printed, named};
+use crate::document::{Material, Printed, RunItem, named};
 
 /// One thing that was judged.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -86,15 +86,42 @@ pub fn cases(material: &Material) -> Vec<Case> {
             Printed::Trial(_) | Printed::Processes(_) | Printed::Extrapolation(_) => {}
         }
     }
-    let names = named::all(material.runs.iter().map(|item| &item.record));
-    for (item, name) in material.runs.iter().zip(&names) {
-        // Runs of one name, as those of each night are, are told apart by the end of their ids.
-        let name = item.record.name.as_ref().map_or(&item.record.id, |_| name);
-        of_run(&format!("run {name}"), &item.record, &mut cases);
+    for (item, suite) in material.runs.iter().zip(suites(&material.runs)) {
+        let first = cases.len();
+        of_run(&suite, &item.record, &mut cases);
+        if item.record.name.is_none() {
+            // Whoever looks at one that did not pass wants to find the run.
+            let open = cases.iter_mut().skip(first);
+            for case in open.filter(|case| case.outcome != Outcome::Passed) {
+                case.detail = format!("{} (run {})", case.detail, item.record.id);
+            }
+        }
     }
     cases.extend(left_out("report", &material.unreadable));
     tell_apart(&mut cases);
     cases
+}
+
+/// Names the runs. A case is followed from one result to the next by its name, so a run without one has that of its
+/// instrument, and not its id.
+fn suites(runs: &[RunItem]) -> Vec<String> {
+    // Runs of one name, as those of each night are, are told apart by the end of their ids.
+    let names = named::all(runs.iter().map(|item| &item.record));
+    let own = runs.iter().zip(names);
+    let own: Vec<_> = own
+        .map(|(item, name)| item.record.name.is_some().then_some(name))
+        .collect();
+    let mut taken: BTreeSet<String> = own.iter().flatten().cloned().collect();
+    let mut unnamed = |instrument: &str| {
+        let numbered = (2_u64..).map(|n| format!("{instrument} {n}"));
+        let mut free = std::iter::once(instrument.to_owned()).chain(numbered);
+        free.find(|name| taken.insert(name.clone()))
+    };
+    let suite = |(item, own): (&RunItem, Option<String>)| {
+        let name = own.or_else(|| unnamed(&item.record.instrument));
+        format!("run {}", name.unwrap_or_default())
+    };
+    runs.iter().zip(own).map(suite).collect()
 }
 
 /// Numbers the suites of cases that would have the suite and the name of another: readers take two such cases for one.
