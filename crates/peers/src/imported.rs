@@ -298,12 +298,12 @@ impl Imported {
         (!rows.is_empty()).then(|| format!("thread,t_ns,latency_ns\n{rows}"))
     }
 
-    /// Returns a histogram a thread that has buckets, with its number: every sample at the upper
-    /// end of its bucket, and those above all buckets at the maximum.
-    pub fn histograms(&self) -> impl Iterator<Item = (u32, LatencyHistogram)> + '_ {
+    /// Returns a histogram of each series that has buckets: every sample at the upper end of its bucket, and those above all
+    /// buckets at the maximum.
+    pub fn histograms(&self) -> impl Iterator<Item = (&SourceSeries, LatencyHistogram)> {
         self.series
             .iter()
             .filter(|s| s.buckets.is_some())
-            .map(|s| (s.thread, s.histogram()))
+            .map(|s| (s, s.histogram()))
     }
 }

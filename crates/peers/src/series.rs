@@ -220,6 +220,14 @@ impl SourceSeries {
         Some(self.max_ns.map_or(low, |max| low.min(float(max))))
     }
 
+    /// Returns the name of its histogram in a log: its number and, of several kinds, its context.
+    pub fn tag(&self) -> String {
+        match self.context {
+            Some(context) => format!("{}/{context}", self.thread),
+            None => self.thread.to_string(),
+        }
+    }
+
     /// Computes the figures that this supports.
     pub(crate) fn figures(&self, resolution: Option<u64>) -> Series {
         let buckets = self.buckets.as_ref();

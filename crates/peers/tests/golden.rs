@@ -166,6 +166,17 @@ fn the_histograms_of_cyclictest() {
     assert_eq!(compact.total.count, 1_000);
 }
 
+#[test]
+fn a_histogram_says_which_kind_it_is_of() {
+    let tags = |name: &str| -> Vec<String> {
+        let (imported, _) = read(name);
+        imported.histograms().map(|(of, _)| of.tag()).collect()
+    };
+    let kinds = tags("rtla-timerlat-hist.txt");
+    assert_eq!(kinds[..2], ["0/irq", "1/thread"]);
+    assert_eq!(tags("cyclictest-2.4-hist.out"), ["0", "1"]);
+}
+
 /// The 250th of 500 in the first column, upper end.
 const P50_2_4_HISTOFALL: u64 = 41_999;
 

@@ -18,7 +18,7 @@ mod tap;
 
 pub use self::cases::{Case, Outcome, cases};
 pub use self::csv::{
-    Counted, csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary,
+    Counted, csv_buckets, csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary,
 };
 pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};

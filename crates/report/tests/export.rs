@@ -15,8 +15,8 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use punctual_model::{Better, Check, Figure, Interval, RunListFigures, RunRecord, ThreadSample};
 use punctual_report::export::{
-    Columns, Counted, ExportError, csv_contexts, csv_distributions, csv_figures, csv_histogram,
-    csv_samples, csv_summary, json_run, json_samples, parquet_samples,
+    Columns, Counted, ExportError, csv_buckets, csv_contexts, csv_distributions, csv_figures,
+    csv_histogram, csv_samples, csv_summary, json_run, json_samples, parquet_samples,
 };
 use punctual_stats::{LatencyHistogram, ThreadHistogram};
 
@@ -286,6 +286,28 @@ fn the_histogram_has_a_row_a_bucket() {
     let bucket: Vec<u64> = rows[4].split(',').map(|n| n.parse().unwrap()).collect();
     assert_eq!((bucket[0], bucket[3]), (3, 1));
     assert!((bucket[1]..=bucket[2]).contains(&100_000));
+}
+
+#[test]
+fn buckets_of_several_kinds_say_which() {
+    let table = "thread,from_ns,to_ns,count\n0,1000,1999,3\n1,2000,2999,4\n";
+    let mut record = run();
+    record.series.truncate(1);
+    let second = record.series[0].clone();
+    record.series.push(second);
+    let written = |record: &RunRecord| {
+        let mut out = Vec::new();
+        csv_buckets(record, table.as_bytes(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(written(&record), table);
+    for ((thread, context), series) in (0..).zip(["irq", "a,b"]).zip(&mut record.series) {
+        (series.thread, series.context) = (Some(thread), Some(context.to_owned()));
+    }
+    assert_eq!(
+        written(&record),
+        "thread,context,from_ns,to_ns,count\n0,irq,1000,1999,3\n1,\"a,b\",2000,2999,4\n"
+    );
 }
 
 #[test]

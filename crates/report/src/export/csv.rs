@@ -4,7 +4,7 @@
 //! Comma-separated values: one header line, a dot in decimals, nothing for a missing figure.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -175,6 +175,32 @@ pub fn csv_contexts<'a>(
             let (from, to, count) = (bucket.from_ns, bucket.to_ns, bucket.count);
             writeln!(out, "{thread},{},{from},{to},{count}", quoted(context))?;
         }
+    }
+    out.flush()
+}
+
+/// Writes a `table` of buckets that begins with the thread as it is, or, where `run` has several kinds of latencies, with the
+/// context of each thread behind its number.
+///
+/// # Errors
+/// What the output says.
+pub fn csv_buckets(run: &RunRecord, table: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let contexts: BTreeMap<String, &str> = run
+        .series
+        .iter()
+        .filter_map(|s| Some((s.thread?.to_string(), s.context.as_deref()?)))
+        .collect();
+    if contexts.is_empty() {
+        return out.write_all(table);
+    }
+    let mut out = io::BufWriter::new(out);
+    for (number, line) in String::from_utf8_lossy(table).lines().enumerate() {
+        let (thread, rest) = line.split_once(',').unwrap_or((line, ""));
+        let context = match number {
+            0 => "context",
+            _ => contexts.get(thread).copied().unwrap_or_default(),
+        };
+        writeln!(out, "{thread},{},{rest}", quoted(context))?;
     }
     out.flush()
 }

@@ -281,8 +281,8 @@ fn write(
         (ExportData::Histogram, ExportFormat::Csv) => {
             // An imported run has the buckets of its source, which ours would divide.
             if let Some(table) = run.artifact(BUCKET_TABLE).map_err(any)? {
-                out.write_all(numbers_alone(&table).map_err(any)?)
-                    .map_err(any)?;
+                let table = numbers_alone(&table).map_err(any)?;
+                export::csv_buckets(run.record(), table, &mut *out).map_err(any)?;
                 return Ok(out.flush().map_err(any)?);
             }
             let parts = histograms(run)?;

@@ -388,8 +388,8 @@ fn histogram_log(imported: &Imported) -> Vec<u8> {
     // One after the other: those of thousands of threads would not fit into memory.
     let entries = imported
         .histograms()
-        .map(|(thread, histogram)| TaggedHistogram {
-            tag: Some(thread.to_string()),
+        .map(|(series, histogram)| TaggedHistogram {
+            tag: Some(series.tag()),
             start: Duration::ZERO,
             duration,
             histogram,
