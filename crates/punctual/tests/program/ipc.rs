@@ -72,6 +72,20 @@ fn each_way_wakes_on_one_cpu_and_across_two_without_privilege() {
         .map(|s| s["count"].as_u64().unwrap())
         .sum();
     assert_eq!(record["total"]["count"], sum);
+    // Whoever watches the run sees what it misses: the last that was told is what the run has.
+    let events = home.run(["runs", "export", "last", "--format=json", "--data=events"]);
+    let told: Vec<Value> = events
+        .fine()
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told = told.iter().rfind(|event| event["event"] == "progress");
+    let overruns = |of: &Value| -> Vec<Value> {
+        let series = of["series"].as_array().unwrap();
+        series.iter().map(|s| s["overruns"].clone()).collect()
+    };
+    assert_eq!(overruns(told.unwrap()), overruns(&record));
     // Of different ways together there is no distribution.
     assert!(record["total"]["mean_ns"].is_null());
     let clock = record["checks"].as_array().unwrap().iter();
