@@ -463,7 +463,6 @@ fn change(
     let place = |number: usize| places.get(number).copied().unwrap_or(0);
     let newest = history.newest.filter(|newest| newest.change.is_some());
     let is_recent = newest.is_some_and(|newest| change.first + newest.recent >= places.len());
-    let is_last = at + 1 == history.changes.len();
     let side = |segment: usize| -> Vec<&RunRecord> {
         let own = history
             .segments
@@ -485,7 +484,7 @@ fn change(
             true => HistoryDirection::Unclear,
             false => direction(better, change.difference.estimate > 0.0),
         },
-        new: is_last && is_recent,
+        new: is_recent,
         differs: facts::of_records(&[("before", side(at)), ("after", side(at + 1))]),
     }
 }

@@ -198,6 +198,41 @@ fn a_gate_fails_on_a_new_change_passes_an_old_one_and_does_not_open_for_too_few_
 }
 
 #[test]
+fn a_gate_stays_shut_after_a_regression_that_was_mended_in_part() {
+    let mut nights = Nights::new();
+    // 30 runs at the usual level, then 40 % and at the end 15 % above it.
+    let later = |run: usize, record: &mut Value| {
+        let level = match run {
+            0..30 => 50_000,
+            30..36 => 70_000,
+            _ => 57_500,
+        };
+        let steps = u64::try_from(run * 7 % 11).unwrap();
+        record["total"]["quantiles_ns"] = json!({"p99": level + steps * level / 400});
+        record["tags"] = json!({"commit": format!("c{:02}", run / 2)});
+    };
+    nights.add("mended", (40, 40, 1.0), later);
+    for by in [&[][..], &["--by", "commit"]] {
+        let gate = [by, &["--fail-on", "new-worse"]].concat();
+        let answer = nights.history("mended", &gate);
+        assert_eq!(answer.code(), 3, "{answer:#?}");
+        let json = nights.history("mended", &[by, &["--json"]].concat());
+        let json = json.fine();
+        let changes = &json.json()["lines"][0]["series"][0]["changes"];
+        let of = |at: usize| (&changes[at]["direction"], &changes[at]["new"]);
+        assert_eq!(of(0), (&json!("worse"), &json!(true)), "{changes:#}");
+        assert_eq!(of(1), (&json!("better"), &json!(true)), "{changes:#}");
+        // What is worse is in the first sentence, and in the test case.
+        let text = answer.stdout.split_whitespace().collect::<Vec<_>>();
+        let text = text.join(" ");
+        let (worse, better) = (text.find("; worse)"), text.find("; better)"));
+        assert!(worse.is_some() && worse < better, "{text}");
+        let found = cases(&nights.home, &json.stdout);
+        assert!(found.is_none_or(|found| outcome(&found, "p99") == ["failure"]));
+    }
+}
+
+#[test]
 fn machines_and_ways_of_measuring_are_series_of_their_own_unless_told_otherwise() {
     let mut nights = Nights::new();
     // Two machines by turns, one slower: one series of both would change all the time.

@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_model::tasks::{TaskVerdict, TasksCheck};
 use punctual_model::{
     Assessment, BandVerdict, Better, Check, CheckStatus, ComparedFigure, Comparison,
-    ComparisonVerdict, Diagnosis, FleetReport, FleetState, History, HistoryDirection, HistoryLine,
-    HistorySeries, HistoryVerdict, LatencyCell, LatencyTest, Machines, MachinesFigure,
-    MachinesGroup, MachinesOutlier, RealTimeClass, RefusedRun, RequirementResult,
-    RequirementRuling, RuleOutcome, RunRecord,
+    ComparisonVerdict, Diagnosis, FleetReport, FleetState, History, HistoryChange,
+    HistoryDirection, HistoryLine, HistorySeries, HistoryVerdict, LatencyCell, LatencyTest,
+    Machines, MachinesFigure, MachinesGroup, MachinesOutlier, RealTimeClass, RefusedRun,
+    RequirementResult, RequirementRuling, RuleOutcome, RunRecord,
 };
 use punctual_verdict::{gate, words};
 
@@ -420,8 +420,11 @@ fn of_series(line: &HistoryLine, series: &HistorySeries) -> (Outcome, String) {
     if series.verdict == HistoryVerdict::TooFewRuns {
         return (Outcome::Error, "too few runs".to_owned());
     }
-    let new = series.changes.iter().rev().find(|change| change.new);
-    let is_bad = new.is_some_and(|change| change.direction != HistoryDirection::Better);
+    let is_bad = |change: &&HistoryChange| change.direction != HistoryDirection::Better;
+    let mut new = series.changes.iter().rev().filter(|change| change.new);
+    // What came before a partial improvement is still there.
+    let new = new.clone().find(is_bad).or_else(|| new.next());
+    let is_bad = new.as_ref().is_some_and(is_bad);
     let known = series.values.last().is_some_and(Option::is_some);
     let outcome = match (is_bad, known) {
         (true, _) => Outcome::Failed,
