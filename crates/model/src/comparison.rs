@@ -227,8 +227,8 @@ pub struct ComparedFigure {
     pub unpaired: u64,
     /// Two-sided p-value of "no effect". Null below two runs a side.
     pub p: Option<f64>,
-    /// The same after the corrections for a second look, which "too few runs" invites to, and for all
-    /// tests: at most `alpha` where there is an effect.
+    /// The same after the corrections for a second look, which "too few runs" invites to, or the latest
+    /// one that was planned, and for all tests: at most `alpha` where there is an effect.
     pub adjusted_p: Option<f64>,
     /// The smallest p-value that this number of runs can give.
     pub smallest_p: Option<f64>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::{Comparison, ComparisonScale};
 use crate::figure::Better;
 use crate::figure::Interval;
+use crate::study::StudySkipped;
 
 /// The name and major version of the format that this program writes.
 pub const EXPERIMENT_RESULTS_FORMAT: &str = "punctual.experiment-results/1";
@@ -45,6 +46,9 @@ pub struct ExperimentResults {
     /// What a fractional design cannot tell apart, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
+    /// Levels that were left out because the machine cannot have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<StudySkipped>,
 }
 
 /// When an experiment is looked at while it goes on: it ends as soon as every comparison is resolved.
@@ -103,6 +107,9 @@ pub struct FactorEffect {
     pub better: Better,
     /// Of what: one entry for a main effect, two for an interaction.
     pub of: Vec<LevelChange>,
+    /// What else it is the effect of: the cells of a fraction cannot tell them apart, and they are tested once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliased: Vec<Vec<LevelChange>>,
     /// How values were compared.
     pub scale: ComparisonScale,
     /// The ratio that it multiplies the figure with (of an interaction: one ratio over the other);

@@ -6,7 +6,7 @@
 
 mod common;
 
-use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, LookRule};
+use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, LevelChange, LookRule};
 use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
 use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput};
 
@@ -68,6 +68,14 @@ fn results(
         rule,
         ..Design::default()
     };
+    // The newest block has all its runs, and may be in progress.
+    let groups = measurements.iter().flat_map(|of| &of.groups);
+    let begun = groups.map(|group| group.runs.len()).max().unwrap_or(0);
+    let over = usize::from(finished.is_none());
+    let design = Design {
+        blocks_done: u32::try_from(begun.saturating_sub(over)).unwrap(),
+        ..design
+    };
     let asked = ComparisonRequest {
         metrics: metrics.iter().map(|text| text.parse().unwrap()).collect(),
         ..ComparisonRequest::default()
@@ -118,4 +126,98 @@ fn effects_over_cells_are_found_after_all_planned_blocks_where_there_are_looks()
     // The last block may be in progress.
     assert_eq!(found(12, Some(rule), None), (false, true));
     assert_eq!(found(12, Some(rule), end), (true, false));
+}
+
+#[test]
+fn what_has_no_verdict_is_not_decided_by_a_look() {
+    let rule = LookRule {
+        first: 4,
+        every: 4,
+        alpha: 0.05,
+    };
+    let of = |lengths_differ: bool| {
+        let mut measurement = measurement("m", 12, &["p99"]);
+        for (cell, group) in measurement.groups.iter_mut().enumerate() {
+            for (block, run) in group.runs.iter_mut().enumerate() {
+                let total = &mut run.record.total;
+                // The largest of more samples is larger.
+                total.count = match lengths_differ {
+                    true => 20_000 + 1_000 * block as u64,
+                    false => 20_000,
+                };
+                let noise = 100 * (block * 7 % 5) as u64;
+                total.max_ns = Some(100_000 * (cell as u64 + 1) + noise);
+            }
+        }
+        let end = Some("all blocks are done");
+        let results = results(vec![measurement], &["max"], Some(rule), end);
+        let looked = results.sequential.unwrap().comparisons;
+        let found: Vec<bool> = looked.iter().map(|of| of.found_after.is_some()).collect();
+        let results = &results.measurements[0].comparison.results;
+        let withheld: Vec<bool> = results.iter().map(|of| of.withheld.is_some()).collect();
+        (found, withheld)
+    };
+    assert_eq!(of(false), (vec![true; 3], vec![false; 3]));
+    assert_eq!(of(true), (vec![false; 3], vec![true; 3]));
+}
+
+#[test]
+fn what_a_fraction_cannot_tell_apart_is_tested_and_named_once() {
+    // Three factors in four cells, the third the product of the others; the first one has an effect.
+    let levels = ["no", "yes"].map(ToOwned::to_owned).to_vec();
+    let factors = ["f0", "f1", "f2"].map(|name| ExperimentFactor {
+        name: name.to_owned(),
+        levels: levels.clone(),
+    });
+    let cells = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]].map(|cell| {
+        let levels: Vec<String> = cell.iter().map(|at: &usize| levels[*at].clone()).collect();
+        ExperimentCell {
+            name: levels.join(" "),
+            levels,
+        }
+    });
+    let mut input = measurement("m", 7, &["p99"]);
+    for (group, cell) in input.groups.iter_mut().zip(&cells) {
+        group.name.clone_from(&cell.name);
+    }
+    let design = Design {
+        name: "e".to_owned(),
+        finished: Some("all blocks are done".to_owned()),
+        blocks_planned: 7,
+        blocks_done: 7,
+        factors: factors.to_vec(),
+        cells: cells.to_vec(),
+        ..Design::default()
+    };
+    let asked = ComparisonRequest {
+        metrics: vec!["p99".parse().unwrap()],
+        ..ComparisonRequest::default()
+    };
+    let results = experiment(&design, vec![input], &asked).unwrap();
+    let effects = &results.measurements[0].effects;
+    let names =
+        |of: &[LevelChange]| -> Vec<String> { of.iter().map(|of| of.factor.clone()).collect() };
+    let named: Vec<_> = effects
+        .iter()
+        .map(|effect| {
+            let aliases = effect.aliased.iter().map(|of| names(of).join(" x "));
+            (
+                names(&effect.of).join(" x "),
+                aliases.collect::<Vec<_>>().join(", "),
+                effect.found,
+            )
+        })
+        .collect();
+    let of = |name: &str, alias: &str, found| (name.to_owned(), alias.to_owned(), found);
+    assert_eq!(
+        named,
+        [
+            of("f0", "f1 x f2", true),
+            of("f1", "f0 x f2", false),
+            of("f2", "f0 x f1", false)
+        ]
+    );
+    // 2/2^7, times three and not six.
+    let adjusted = effects[0].adjusted_p.unwrap();
+    assert!((adjusted - 3.0 * 2.0 / 128.0).abs() < 1e-9, "{adjusted}");
 }

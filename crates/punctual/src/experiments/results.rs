@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use punctual_lab::engine::slot_is_done;
 use punctual_lab::file::Experiment;
-use punctual_lab::plan::Plan;
+use punctual_lab::plan::{Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, Snapshot, State};
 use punctual_model::{
     ExperimentCell, ExperimentFactor, ExperimentResults, Gathered as _, RefusedRun,
@@ -57,7 +58,11 @@ impl Default for Wish {
 pub(crate) fn of(store: &Store, name: &str, wish: &Wish) -> Result<ExperimentResults, CliError> {
     let snapshot = Snapshot::read(&dir_of(store.home(), name))?;
     let file = super::experiment_of(&snapshot.text, &snapshot.plan)?;
-    let design = design(&file, &snapshot.plan, snapshot.finished.clone());
+    let design = Design {
+        finished: snapshot.finished.clone(),
+        blocks_done: blocks_done(&file, &snapshot),
+        ..design(&file, &snapshot.plan)
+    };
     let asked = asked(&file, wish)?;
     let chosen = Chosen {
         metrics: &asked.metrics,
@@ -137,7 +142,7 @@ pub(super) fn is_resolved(
     state: &State,
     blocks: u32,
 ) -> Result<bool, CliError> {
-    let design = design(file, state.plan(), None);
+    let design = design(file, state.plan());
     let Some(rule) = design.rule else {
         return Ok(false);
     };
@@ -159,14 +164,31 @@ pub(super) fn is_resolved(
         .map_err(|err| failed(err, &state.plan().name))
 }
 
-fn design(file: &Experiment, plan: &Plan, finished: Option<String>) -> Design {
-    let factors = file.factors.iter().map(|factor| ExperimentFactor {
-        name: factor.name.clone(),
-        levels: factor
-            .levels
-            .iter()
-            .map(|level| level.name.clone())
-            .collect(),
+/// The blocks that count and of which nothing is left to do. Those before the newest are over, whatever they lack.
+fn blocks_done(file: &Experiment, snapshot: &Snapshot) -> u32 {
+    let (plan, attempts) = (&snapshot.plan, &snapshot.attempts);
+    let newest = attempts.iter().map(|attempt| attempt.slot.block).max();
+    let Some(newest) = newest.filter(|block| !plan.is_warm_up(*block)) else {
+        return 0;
+    };
+    let slots = attempts.iter().map(|attempt| attempt.slot);
+    let slots: BTreeSet<Slot> = slots.filter(|slot| slot.block == newest).into_set();
+    let done = slots
+        .iter()
+        .filter(|slot| slot_is_done(file, attempts, **slot));
+    let over = snapshot.finished.is_some() || done.count() >= plan.block(newest).len();
+    plan.counted(newest) + u32::from(over)
+}
+
+fn design(file: &Experiment, plan: &Plan) -> Design {
+    let factors = file.factors.iter().enumerate().map(|(at, factor)| {
+        // Effects are against the first level that was not left out.
+        let is_left = |level: &&String| plan.cells.iter().any(|cell| cell.get(at) == Some(*level));
+        let levels = factor.levels.iter().map(|level| &level.name);
+        ExperimentFactor {
+            name: factor.name.clone(),
+            levels: levels.filter(is_left).cloned().collect(),
+        }
     });
     let cells = (0..)
         .zip(&plan.cells)
@@ -177,12 +199,13 @@ fn design(file: &Experiment, plan: &Plan, finished: Option<String>) -> Design {
     Design {
         name: plan.name.clone(),
         seed: plan.seed,
-        finished,
         blocks_planned: plan.blocks,
         factors: factors.collect(),
         cells: cells.collect(),
         aliases: plan.aliases.clone(),
+        skipped: plan.skipped.clone(),
         rule: file.stop.sequential,
+        ..Design::default()
     }
 }
 

@@ -43,6 +43,7 @@ mod kill;
 mod live;
 mod loads;
 mod machines;
+mod made_experiment;
 mod noise;
 mod one_shot;
 mod one_shot_boots;

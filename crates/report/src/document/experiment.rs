@@ -10,8 +10,9 @@
 mod front;
 
 use punctual_model::{
-    ComparedFigure, ComparedGroup, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
-    MeasurementResults, Ordered as _, figure_heading, figure_words,
+    ComparedFigure, ComparedGroup, ComparisonScale, ExperimentFactor, ExperimentResults,
+    FactorEffect, GroupFigure, LevelChange, MeasurementResults, Ordered as _, figure_heading,
+    figure_words,
 };
 
 use super::comparison;
@@ -42,7 +43,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
     }
     for measurement in &results.measurements {
         let of = format!("{}-{}", results.name, measurement.measurement);
-        let mut blocks = effects(ids, measurement, &of);
+        let mut blocks = effects(ids, &results.factors, measurement, &of);
         blocks.extend(sweeps(ids, results, measurement));
         blocks.extend(comparison::blocks(
             ids,
@@ -120,7 +121,7 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
             "Looked",
             format!(
                 "{after}; {} of {} comparisons decided; all looks together spend at most {} ({}). A \
-                 verdict of an effect stands only where a look found it. Intervals are not corrected for looking",
+                 verdict of an effect stands only where a look found it. p is corrected for the latest look, intervals are not",
                 decided.len(),
                 state.comparisons.len(),
                 percent(state.alpha),
@@ -144,6 +145,8 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
             .iter()
             .map(|alias| ("Aliased", alias.clone())),
     );
+    let skipped = results.skipped.iter();
+    facts.extend(skipped.map(|of| ("Left out", format!("{}: {}", of.what, of.reason))));
     let facts = facts.into_iter();
     facts.map(|(name, said)| (name.to_owned(), said)).collect()
 }
@@ -287,6 +290,22 @@ fn name(effect: &FactorEffect) -> String {
     parts.join(" x ")
 }
 
+/// The same with what it cannot be told from, shortly: `dma off for 0us = load x raw`.
+fn aliased_name(effect: &FactorEffect, factors: &[ExperimentFactor]) -> String {
+    let short = |change: &LevelChange| {
+        let mut factors = factors.iter();
+        let factor = factors.find(|factor| factor.name == change.factor);
+        match factor.is_some_and(|factor| factor.levels.len() > 2) {
+            true => format!("{} {}", change.factor, change.level),
+            false => change.factor.clone(),
+        }
+    };
+    let alias = |of: &Vec<LevelChange>| of.iter().map(short).collect::<Vec<_>>().join(" x ");
+    let aliases = effect.aliased.iter().map(alias);
+    let names: Vec<String> = std::iter::once(name(effect)).chain(aliases).collect();
+    names.join(" = ")
+}
+
 fn value(effect: &FactorEffect, times: Times) -> String {
     let (unit, scale) = times.unit(&effect.unit);
     match (effect.estimate, effect.scale) {
@@ -297,12 +316,18 @@ fn value(effect: &FactorEffect, times: Times) -> String {
 }
 
 /// Main effects and interactions that multiply, with their intervals.
-fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Block> {
+fn effects(
+    ids: &mut Ids,
+    factors: &[ExperimentFactor],
+    measurement: &MeasurementResults,
+    of: &str,
+) -> Vec<Block> {
     if measurement.effects.is_empty() {
         return Vec::new();
     }
     let times = Times::of(&measurement.comparison);
-    let p = p_heading(&measurement.comparison);
+    let tests = measurement.effects.iter().filter(|e| e.p.is_some());
+    let p = p_heading(tests.count());
     let mut table = Table::new(
         times.heading("Effects over all cells"),
         &[
@@ -333,7 +358,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
         let estimate = effect.estimate.map(|x| change(x / scale, effect.scale));
         let [low, high] = range_ends(effect.interval.as_ref(), scale);
         table.rows.push(vec![
-            name(effect),
+            aliased_name(effect, factors),
             figure_heading(&effect.figure, &unit),
             missing.or(estimate, "no block has every cell of it"),
             missing.or(low, NO_INTERVAL),
@@ -352,6 +377,10 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
     }
     if effects.any(|e| e.of.len() > 1) {
         let note = "x: an interaction, one effect with the other, over it without.";
+        table.notes.push(note.to_owned());
+    }
+    if measurement.effects.iter().any(|e| !e.aliased.is_empty()) {
+        let note = "=: these cells cannot tell the effects apart; they are tested once.";
         table.notes.push(note.to_owned());
     }
     table.notes.push(format!(

@@ -95,8 +95,8 @@ pub(crate) fn p_value(p: f64) -> String {
 }
 
 /// What `p` is of, where several figures are tested together.
-pub(super) fn p_heading(comparison: &Comparison) -> String {
-    match comparison.method.tests {
+pub(super) fn p_heading(tests: usize) -> String {
+    match tests {
         0 | 1 => "p".to_owned(),
         tests => format!("p of {tests}"),
     }
@@ -123,7 +123,7 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
     let times = Times::of(comparison);
     let first = results.first();
     let baseline = first.map_or("the first", |first| first.baseline.group.as_str());
-    let p = p_heading(comparison);
+    let p = p_heading(usize::try_from(comparison.method.tests).unwrap_or(usize::MAX));
     let (caption, names) = match (of, first) {
         (Of::Group, Some(first)) => (
             format!("{} against {baseline}", first.candidate.group),

@@ -20,7 +20,7 @@ use std::slice;
 use punctual_model::{
     Better, ComparisonScale, EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor,
     ExperimentResults, FactorEffect, Finding, Interval, LevelChange, LookRule, MeasurementResults,
-    ParetoCell, ParetoValue,
+    ParetoCell, ParetoValue, StudySkipped,
 };
 use punctual_stats::design::{
     Contrast, ContrastResult, Factor, contrasts, estimate, joint_p, pareto,
@@ -46,12 +46,16 @@ pub struct Design {
     pub finished: Option<String>,
     /// Blocks that were planned, those of the warm-up apart.
     pub blocks_planned: u32,
-    /// The factors, the levels in the order of the file.
+    /// Those of them that are done: a block in progress is not, though it has runs.
+    pub blocks_done: u32,
+    /// The factors, with the levels that cells have, in the order of the file.
     pub factors: Vec<ExperimentFactor>,
     /// The cells.
     pub cells: Vec<ExperimentCell>,
     /// What a fraction cannot tell apart.
     pub aliases: Vec<String>,
+    /// What was left out, and why.
+    pub skipped: Vec<StudySkipped>,
     /// When it was looked at, where it was.
     pub rule: Option<LookRule>,
 }
@@ -104,14 +108,12 @@ pub fn experiment(
     measurements: Vec<MeasurementInput>,
     asked: &ComparisonRequest,
 ) -> Result<ExperimentResults, CompareError> {
-    let sequential = match design.rule {
-        Some(rule) => Some(looks(design, rule, &measurements, asked)?),
-        None => None,
-    };
+    let looked = design
+        .rule
+        .map(|rule| looks(design, rule, &measurements, asked, design.blocks_done));
+    let (sequential, share) = looked.transpose()?.unzip();
     let made = blocks_made(&measurements);
-    // A block in progress is not done, though it has runs.
-    let last = made.last().map_or(0, |last| last + 1);
-    let all_blocks = design.finished.is_some() && last >= design.blocks_planned;
+    let all_blocks = design.finished.is_some() && design.blocks_done >= design.blocks_planned;
     let mut results: Vec<MeasurementResults> = Vec::new();
     let missing = in_no_run(&measurements, &asked.metrics);
     let with_figures: Vec<(Vec<Metric>, MeasurementInput)> = measurements
@@ -124,7 +126,10 @@ pub fn experiment(
             asked: asked.metrics.iter().map(ToString::to_string).collect(),
         });
     }
-    let options = share_of_level(&asked.options, with_figures.len());
+    let options = Options {
+        share: share.flatten(),
+        ..share_of_level(&asked.options, with_figures.len())
+    };
     for (metrics, measurement) in with_figures {
         let asked = ComparisonRequest {
             metrics,
@@ -178,6 +183,7 @@ pub fn experiment(
         missing,
         sequential,
         aliases: design.aliases.clone(),
+        skipped: design.skipped.clone(),
     })
 }
 
@@ -356,11 +362,13 @@ fn effect(
             from: factor.levels.first()?.clone(),
         })
     };
+    let changes = |of: &Vec<(usize, usize)>| of.iter().filter_map(change).collect();
     FactorEffect {
         figure: String::new(),
         unit: String::new(),
         better: Better::Neither,
-        of: contrast.of.iter().filter_map(change).collect(),
+        of: changes(&contrast.of),
+        aliased: contrast.aliased.iter().map(changes).collect(),
         scale,
         estimate: result.estimate.map(back),
         interval: result.interval.map(|(low, high)| Interval {

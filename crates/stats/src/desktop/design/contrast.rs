@@ -33,8 +33,21 @@ pub struct Contrast {
     /// What it is the effect of: one factor and its level, or two for an interaction. Places in the
     /// list of factors, and of the factor's levels.
     pub of: Vec<(usize, usize)>,
+    /// What else it is the effect of, by these cells: contrasts that are multiples of this one.
+    pub aliased: Vec<Vec<(usize, usize)>>,
     /// One weight a cell.
     pub weights: Vec<f64>,
+}
+
+impl Contrast {
+    /// Whether the other one has the same weights, up to a factor: whatever the values are, both have the same p-value.
+    fn is_multiple(&self, other: &Self) -> bool {
+        let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let (a, b) = (&self.weights, &other.weights);
+        let lengths = product(a, a) * product(b, b);
+        // Cauchy and Schwarz.
+        (lengths - product(a, b).powi(2)).abs() <= 1e-9 * lengths
+    }
 }
 
 /// What blocks say of a contrast.
@@ -55,15 +68,25 @@ pub struct ContrastResult {
 }
 
 /// The main effects, then the two-factor interactions, of `cells`: for each cell the level of each
-/// factor. Contrasts whose cells are not there are left out.
+/// factor. Contrasts whose cells are not there are left out, and what these cells cannot tell apart is one contrast:
+/// it would be asked several times otherwise, and each question takes its part of the level.
 pub fn contrasts(factors: &[Factor], cells: &[Vec<usize>]) -> Vec<Contrast> {
-    let mut all = Vec::new();
+    let mut all: Vec<Contrast> = Vec::new();
+    let mut add = |of: &[(usize, usize)]| {
+        let Some(new) = difference(cells, of) else {
+            return;
+        };
+        match all.iter_mut().find(|known| known.is_multiple(&new)) {
+            Some(known) => known.aliased.push(new.of),
+            None => all.push(new),
+        }
+    };
     for (factor, levels) in levels_of(factors) {
-        all.extend(difference(cells, &[(factor, levels)]));
+        add(&[(factor, levels)]);
     }
     for (first, a) in levels_of(factors) {
         for (second, b) in levels_of(factors).filter(|(second, _)| *second > first) {
-            all.extend(difference(cells, &[(first, a), (second, b)]));
+            add(&[(first, a), (second, b)]);
         }
     }
     all
@@ -134,6 +157,7 @@ fn difference(cells: &[Vec<usize>], of: &[(usize, usize)]) -> Option<Contrast> {
         .collect();
     Some(Contrast {
         of: of.to_vec(),
+        aliased: Vec::new(),
         weights,
     })
 }
@@ -307,7 +331,27 @@ mod tests {
         };
         assert_close(of(&[(2, 1)]), 1.0, 1e-12);
         assert_eq!(of(&[(0, 1)]), Some(0.0));
-        // C = AB: what looks like the interaction is the main effect.
-        assert_close(of(&[(0, 1), (1, 1)]), 2.0, 1e-12);
+        // C = AB: what looks like the interaction is the main effect, and one question.
+        let of: Vec<_> = all
+            .iter()
+            .map(|c| (c.of.clone(), c.aliased.clone()))
+            .collect();
+        let alias = |a: usize, b: usize, c: usize| (vec![(a, 1)], vec![vec![(b, 1), (c, 1)]]);
+        assert_eq!(of, [alias(0, 1, 2), alias(1, 0, 2), alias(2, 0, 1)]);
+    }
+
+    #[test]
+    fn a_fraction_has_as_many_questions_as_contrasts() {
+        let two = |n: usize| factor(&format!("f{n}"), &["-", "+"]);
+        for (factors, resolution, questions) in [
+            (5, crate::design::Resolution::Three, 7),
+            (7, crate::design::Resolution::Three, 7),
+            (4, crate::design::Resolution::Four, 7),
+        ] {
+            let fraction = crate::design::Fraction::new(factors, resolution).unwrap();
+            let factors: Vec<Factor> = (0..factors).map(two).collect();
+            let all = contrasts(&factors, &fraction.cells());
+            assert_eq!(all.len(), questions, "{all:#?}");
+        }
     }
 }

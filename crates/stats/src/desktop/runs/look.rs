@@ -34,9 +34,9 @@ impl Look {
     pub const OF_MARGIN: f64 = 0.5;
 
     /// A p-value that is at most the level where the p-value of the test is at most this look's part of
-    /// it.
-    pub(crate) fn corrected(self, p: Option<f64>) -> Option<f64> {
-        Some((p? / self.share()).min(1.0))
+    /// it, or at most that of a look that was `planned`.
+    pub(crate) fn corrected(self, p: Option<f64>, planned: Option<f64>) -> Option<f64> {
+        Some((p? / planned.unwrap_or_else(|| self.share())).min(1.0))
     }
 
     /// The same of the test of a margin, at either look.
@@ -54,9 +54,10 @@ mod tests {
         assert!(Look::Early.share() + Look::Final.share() < 1.0);
         const { assert!(2.0 * Look::OF_MARGIN <= 1.0) };
         assert_eq!(Look::margin_corrected(Some(0.02)), Some(0.04));
-        let level = Look::Early.corrected(Some(0.01));
+        let level = Look::Early.corrected(Some(0.01), None);
         assert!(level.is_some_and(|level| (level - 0.05).abs() < 1e-12));
-        assert_eq!(Look::Early.corrected(Some(0.4)), Some(1.0));
-        assert_eq!(Look::Final.corrected(None), None);
+        assert_eq!(Look::Early.corrected(Some(0.4), None), Some(1.0));
+        assert_eq!(Look::Early.corrected(Some(0.4), Some(0.8)), Some(0.5));
+        assert_eq!(Look::Final.corrected(None, None), None);
     }
 }

@@ -37,6 +37,9 @@ pub struct Options {
     pub power: f64,
     /// The change that is to be shown not to be there, if that is the question.
     pub margin: Option<Margin>,
+    /// The part of the level that this look spends, where the looks are planned ([`Looks`](crate::sequential::Looks)).
+    /// `None`: there is a second one, with more runs.
+    pub share: Option<f64>,
     /// How the intervals are made.
     pub interval: IntervalMethod,
     /// Random arrangements, and resamples of a bootstrap.
@@ -55,6 +58,7 @@ impl Default for Options {
             difference: None,
             power: 0.8,
             margin: None,
+            share: None,
             interval: IntervalMethod::default(),
             draws: 9_999,
             seed: 1,
@@ -85,7 +89,7 @@ impl Default for Options {
 pub fn compare(question: &Question<'_>, options: &Options) -> Result<Outcome, QuestionError> {
     let analysis = Analysis::of(question, options)?;
     let look = analysis.look(options, 1);
-    let p = look.corrected(analysis.p());
+    let p = look.corrected(analysis.p(), options.share);
     let beyond = Look::margin_corrected(analysis.beyond_margin(options));
     let asked = Asked { tested: 1, all: 1 };
     Ok(analysis.conclude(options, asked, look, p, beyond))
@@ -113,7 +117,9 @@ pub fn compare_all(
     let look = |a: &Analysis| a.look(options, asked.tested);
     let looks: Vec<Look> = analyses.iter().map(look).collect();
     let each = analyses.iter().zip(&looks);
-    let p: Vec<_> = each.map(|(a, look)| look.corrected(a.p())).collect();
+    let p: Vec<_> = each
+        .map(|(a, look)| look.corrected(a.p(), options.share))
+        .collect();
     let each = analyses.iter();
     let beyond: Vec<_> = each
         .map(|a| Look::margin_corrected(a.beyond_margin(options)))
@@ -505,7 +511,7 @@ impl Analysis {
 /// The level of one question among those asked at a look: Holm's first step, the hardest, for what one
 /// question alone could show is no promise.
 fn level(options: &Options, asked: usize, look: Look) -> f64 {
-    options.alpha * look.share() / asked as f64
+    options.alpha * options.share.unwrap_or_else(|| look.share()) / asked as f64
 }
 
 fn side(values: &[f64], scale: Scale, confidence: f64) -> Side {

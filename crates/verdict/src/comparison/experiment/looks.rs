@@ -12,10 +12,13 @@ use punctual_model::{
 use punctual_stats::sequential::{Looks, Spending};
 
 use super::super::{CompareError, ComparisonRequest, Metric, answer, compare, remarks};
-use super::{Design, MeasurementInput, block_of};
+use super::{Design, MeasurementInput};
 
 /// The remark that effects over several cells have no verdict yet.
 const EFFECTS: &str = "effects";
+
+/// At the first of many looks next to nothing is spent, and no number of runs has quantiles for that.
+const LEAST_SHARE: f64 = 1e-9;
 
 /// One comparison of an experiment: measurement, figure, cell.
 type Key = (String, String, String);
@@ -33,23 +36,20 @@ pub fn is_resolved(
     blocks: u32,
 ) -> Result<bool, CompareError> {
     let early: Vec<MeasurementInput> = measurements.iter().map(|m| m.before(blocks)).collect();
-    let state = looks(design, rule, &early, asked)?;
+    let (state, _) = looks(design, rule, &early, asked, blocks)?;
     let found = |comparison: &SequentialComparison| comparison.found_after.is_some();
     Ok(!state.comparisons.is_empty() && state.comparisons.iter().all(found))
 }
 
-/// Takes the looks, from the first on, that the blocks allow.
+/// Takes the looks, from the first on, that the blocks allow of which all runs are `made`. Also returns the part of the
+/// level that the latest of them spends, or the first where none is taken yet.
 pub(super) fn looks(
     design: &Design,
     rule: LookRule,
     measurements: &[MeasurementInput],
     asked: &ComparisonRequest,
-) -> Result<SequentialState, CompareError> {
-    let runs = measurements
-        .iter()
-        .flat_map(|m| &m.groups)
-        .flat_map(|g| &g.runs);
-    let made = runs.filter_map(block_of).max().map_or(0, |last| last + 1);
+    made: u32,
+) -> Result<(SequentialState, Option<f64>), CompareError> {
     // The comparisons are those of the whole, known from the first look on.
     let metrics: Vec<Vec<Metric>> = measurements
         .iter()
@@ -78,7 +78,7 @@ pub(super) fn looks(
     };
     let planned = design.blocks_planned;
     let Ok(mut looks) = Looks::new(rule.alpha, Spending::OBrienFleming, planned, keys.len()) else {
-        return Ok(state);
+        return Ok((state, None));
     };
     let mut at: Vec<u32> = (rule.first..=planned)
         .step_by(rule.every.max(1) as usize)
@@ -87,7 +87,7 @@ pub(super) fn looks(
     if at.last() != Some(&planned) {
         at.push(planned);
     }
-    for blocks in at.into_iter().filter(|blocks| *blocks <= made) {
+    for blocks in at.iter().copied().filter(|blocks| *blocks <= made) {
         let p = p_values(measurements, &metrics, asked, blocks, &keys)?;
         if looks.look(blocks, &p).is_err() {
             continue;
@@ -97,6 +97,15 @@ pub(super) fn looks(
             break;
         }
     }
+    let is_known = match at.first().filter(|_| state.looks.is_empty()) {
+        // Nothing can be found by it.
+        Some(first) => looks.look(*first, &vec![None; keys.len()]).is_ok(),
+        None => true,
+    };
+    // By the step of Holm's procedure at which it is least.
+    let part = |open: usize| looks.level(open) * open as f64 / rule.alpha;
+    let share = (1..=keys.len()).map(part).reduce(f64::min);
+    let share = share.filter(|_| is_known);
     state.comparisons = keys
         .into_iter()
         .zip(looks.found())
@@ -109,7 +118,7 @@ pub(super) fn looks(
             },
         )
         .collect();
-    Ok(state)
+    Ok((state, share.map(|share| share.max(LEAST_SHARE))))
 }
 
 /// The p-value of each comparison, by the runs of the first `blocks` blocks.
@@ -130,6 +139,10 @@ fn p_values(
         };
         match compare(early.groups, &asked) {
             Ok(comparison) => known.extend(comparison.results.into_iter().filter_map(|result| {
+                // Runs that give no grounds for a verdict decide nothing.
+                if result.withheld.is_some() {
+                    return None;
+                }
                 let key = (
                     measurement.name.clone(),
                     result.figure,
@@ -152,6 +165,8 @@ pub(super) fn bound(comparison: &mut Comparison, measurement: &str, state: &Sequ
         .remarks
         .retain(|remark| !other.contains(&remark.id.as_ref()));
     for result in &mut comparison.results {
+        // The number of blocks was fixed beforehand.
+        result.more_runs = None;
         let of = |known: &&SequentialComparison| {
             known.measurement == measurement
                 && known.figure == result.figure
@@ -169,10 +184,8 @@ pub(super) fn bound(comparison: &mut Comparison, measurement: &str, state: &Sequ
         }
         if effect && !found {
             result.verdict = ComparisonVerdict::TooFewRuns;
-            result.more_runs = None;
         } else if found && !effect {
             result.verdict = direction_of(result);
-            result.more_runs = None;
         }
     }
     comparison.answers = answer::answers(comparison);
