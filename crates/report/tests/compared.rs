@@ -158,6 +158,21 @@ fn validities(document: &Document) -> Vec<Validity> {
 }
 
 #[test]
+fn the_method_names_the_difference_that_matters() {
+    let mut asked = asked(&["mean"]);
+    asked.options.difference = Some(40_000.0);
+    let groups = vec![group("a", 50e3, 1.0), group("b", 50e3, 1.0)];
+    let written = written(&of(compare(groups, &asked).unwrap()));
+    let words: Vec<&str> = written.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("if a change of 40.00 µs would be found in 80 %"),
+        "{written}"
+    );
+}
+
+#[test]
 fn imported_runs_are_not_checked_and_never_invalid() {
     let mut groups = vec![group("before", 30e3, 1.0), group("after", 90e3, 1.0)];
     for (number, run) in groups.iter_mut().flat_map(|g| &mut g.runs).enumerate() {

@@ -14,6 +14,7 @@ pub mod experiment;
 pub(crate) mod grounds;
 mod inside;
 pub(crate) mod meaning;
+mod method;
 mod metric;
 pub mod published;
 pub(crate) mod remarks;
@@ -22,20 +23,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::{
     Better, COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison,
-    ComparisonMethod, ComparisonScale, ComparisonVerdict, Distribution, Effect, Gathered as _,
-    GroupFigure, GroupRequirement, Interval, Ordered as _, RefusedRun, RunRecord,
+    ComparisonScale, ComparisonVerdict, Distribution, Effect, Gathered as _, GroupFigure,
+    GroupRequirement, Interval, Ordered as _, RefusedRun, RunRecord,
 };
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{
-    self, Direction, IntervalMethod, Margin, Options, Outcome, Question, Scale, Side, TestKind,
+    self, Direction, IntervalMethod, Options, Outcome, Question, Scale, Side, TestKind,
     compare_all, outliers,
 };
 
 use crate::requirement::{Required, require};
 pub use error::CompareError;
 use inside::Redrawn;
+use method::{method, method_name};
 pub use metric::{Metric, ParseMetricError, default_metrics};
 
 pub use remarks::facts::names_of_one_series;
@@ -205,7 +207,8 @@ pub fn compare(
     // Nothing drifts in virtual time: all arrangements of the runs are as probable, and a block is no pair.
     let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
     let blocks = in_blocks.then(|| blocks(&groups)).flatten();
-    let mut results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
+    let results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
+    let (mut results, alone): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     let by_earlier = match &asked.earlier {
         Some(earlier) => Some(earlier::judge(&mut results, &groups, earlier, asked)?),
         None => None,
@@ -233,6 +236,7 @@ pub fn compare(
         groups: &groups,
         table: &table,
         results: &results,
+        alone: &alone,
         method: &method,
         in_blocks,
         blocks: blocks.as_ref(),
@@ -311,12 +315,13 @@ fn column(table: &Table, blocks: Option<&Blocks>, group: usize, figure: usize) -
     Column { values, blocks }
 }
 
+/// Each figure of each group, with the p-value that it would have by itself.
 fn results(
     groups: &[GroupInput],
     table: &Table,
     blocks: Option<&Blocks>,
     options: &Options,
-) -> Result<Vec<ComparedFigure>, CompareError> {
+) -> Result<Vec<(ComparedFigure, Option<f64>)>, CompareError> {
     let pairs: Vec<(usize, usize)> = (0..table.metrics.len())
         .flat_map(|figure| (1..groups.len()).map(move |group| (figure, group)))
         .collect();
@@ -390,7 +395,7 @@ fn results(
             };
             let sides = [&groups[0], &groups[*group]];
             grounds::judge(metric, sides, options, &outcome, &mut result);
-            result
+            (result, outcome.test.map(|test| test.alone_p))
         })
         .collect())
 }
@@ -518,38 +523,6 @@ fn verdict(verdict: runs::Verdict) -> (ComparisonVerdict, Option<u64>) {
         runs::Verdict::NotWorse => (ComparisonVerdict::NotWorse, None),
         runs::Verdict::NotDistinguishable => (ComparisonVerdict::NotDistinguishable, None),
         runs::Verdict::TooFewRuns { more } => (ComparisonVerdict::TooFewRuns, more),
-    }
-}
-
-fn method_name(method: IntervalMethod) -> &'static str {
-    match method {
-        IntervalMethod::Permutation => "permutation",
-        IntervalMethod::Studentised => "studentised",
-        IntervalMethod::Hierarchical => "hierarchical",
-        IntervalMethod::Welch => "welch",
-    }
-}
-
-fn method(test: &str, options: &Options, tests: u64) -> ComparisonMethod {
-    ComparisonMethod {
-        test: test.to_owned(),
-        alpha: options.alpha,
-        tests,
-        confidence: options.confidence,
-        effect: options.effect,
-        difference: options.difference,
-        power: options.power,
-        equivalence: match options.margin {
-            Some(Margin::Same(share)) => Some(share),
-            _ => None,
-        },
-        not_worse: match options.margin {
-            Some(Margin::NotWorse(share)) => Some(share),
-            _ => None,
-        },
-        interval: method_name(options.interval).to_owned(),
-        draws: options.draws as u64,
-        seed: options.seed,
     }
 }
 

@@ -64,11 +64,32 @@ pub(super) fn method(comparison: &Comparison) -> String {
         (None, Some(margin)) => format!("not worse means less than {} worse", percent(margin)),
         (None, None) => format!(
             "\"not distinguishable\" if a change of {} would be found in {} of cases",
-            percent(method.effect),
+            what_matters(comparison),
             percent(method.power)
         ),
     });
     format!("Method: {}.", parts.join(", "))
+}
+
+/// The smallest change that matters.
+fn what_matters(comparison: &Comparison) -> String {
+    let method = &comparison.method;
+    let Some(least) = method.difference else {
+        return percent(method.effect);
+    };
+    let mut units = comparison.results.iter().map(|result| &result.unit);
+    match units.next() {
+        Some(first) if units.all(|unit| unit == first) => {
+            let (unit, scale) = Times::of(comparison).unit(first);
+            let amount = digits(least / scale);
+            // A rate is a number of times one a second.
+            match unit.strip_prefix('1') {
+                Some(rest) => format!("{amount}{rest}"),
+                None => format!("{amount} {unit}").trim_end().to_owned(),
+            }
+        }
+        _ => format!("{} in the unit of its figure", digits(least)),
+    }
 }
 
 /// Which test the p-values rest on.

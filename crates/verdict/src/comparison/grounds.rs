@@ -232,46 +232,50 @@ fn resolution(
     if step <= 0.0 || least <= 0.0 {
         return None;
     }
-    let matters = match options.margin {
-        Some(Margin::Same(share) | Margin::NotWorse(share)) => share,
-        None => options.effect,
-    };
     // A value may be as little as a step below what is written, where upper ends are.
-    let hidden = match least > step {
+    let share = match least > step {
         true => step / (least - step),
         false => f64::INFINITY,
     };
-    let units = format!("{} µs", digits(step / 1e3));
-    match result.verdict {
-        ComparisonVerdict::NotDistinguishable
-        | ComparisonVerdict::Equivalent
-        | ComparisonVerdict::NotWorse
-            if hidden > matters =>
-        {
-            withheld(
-                WithheldReason::Resolution,
-                format!(
-                    "below the resolution: values come in steps of {units}, which hides a change{}, \
-                     while {} matters. Measure in ns",
-                    match hidden.is_finite() {
-                        true => format!(" of up to {}", percent((hidden * 100.0).ceil() / 100.0)),
-                        false => " of any size".to_owned(),
-                    },
-                    percent(matters)
-                ),
-            )
+    let of_share = |matters: f64| {
+        let size = match share.is_finite() {
+            true => format!("of up to {}", percent((share * 100.0).ceil() / 100.0)),
+            false => "of any size".to_owned(),
+        };
+        (share > matters).then(|| (size, percent(matters)))
+    };
+    let micros = |ns: f64| format!("{} µs", digits(ns / 1e3));
+    let hides = match (options.margin, options.difference) {
+        (Some(Margin::Same(share) | Margin::NotWorse(share)), _) => of_share(share),
+        (None, Some(matters)) => {
+            (step > matters).then(|| (format!("of up to {}", micros(step)), micros(matters)))
         }
-        ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different
-            if steps[0] != steps[1] && (values[0] - values[1]).abs() <= step =>
-        {
-            withheld(
-                WithheldReason::Resolution,
-                format!(
-                    "below the resolution: one group has values in steps of {units}, the other in \
+        (None, None) => of_share(options.effect),
+    };
+    let units = micros(step);
+    match (result.verdict, hides) {
+        (
+            ComparisonVerdict::NotDistinguishable
+            | ComparisonVerdict::Equivalent
+            | ComparisonVerdict::NotWorse,
+            Some((hidden, matters)),
+        ) => withheld(
+            WithheldReason::Resolution,
+            format!(
+                "below the resolution: values come in steps of {units}, which hides a change {hidden}, \
+                     while {matters} matters. Measure in ns"
+            ),
+        ),
+        (
+            ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different,
+            _,
+        ) if steps[0] != steps[1] && (values[0] - values[1]).abs() <= step => withheld(
+            WithheldReason::Resolution,
+            format!(
+                "below the resolution: one group has values in steps of {units}, the other in \
                      finer steps, and they differ by less than a step"
-                ),
-            )
-        }
+            ),
+        ),
         _ => None,
     }
 }

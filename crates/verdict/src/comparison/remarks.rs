@@ -28,6 +28,8 @@ pub(super) struct Compared<'a> {
     pub(super) groups: &'a [GroupInput],
     pub(super) table: &'a Table,
     pub(super) results: &'a [ComparedFigure],
+    /// The p-value of each result if nothing else were asked.
+    pub(super) alone: &'a [Option<f64>],
     pub(super) method: &'a ComparisonMethod,
     /// Whether runs were to be compared inside of their blocks.
     pub(super) in_blocks: bool,
@@ -41,6 +43,7 @@ pub(super) fn remarks(of: &Compared<'_>) -> Vec<Finding> {
         groups,
         table,
         results,
+        alone,
         method,
         in_blocks,
         blocks,
@@ -65,29 +68,38 @@ pub(super) fn remarks(of: &Compared<'_>) -> Vec<Finding> {
     remarks.extend(drifts(groups, table));
     remarks.extend(facts::differences(groups));
     remarks.extend(missing(groups, table));
-    remarks.extend(results.iter().filter_map(|one| corrected(one, method)));
+    let each = results.iter().zip(alone);
+    remarks.extend(each.filter_map(|(one, alone)| corrected(one, *alone, method)));
     remarks.extend(outliers(groups, table, results));
     remarks
 }
 
 /// A figure whose own p-value and interval say "changed" and whose verdict does not: the reader sees
 /// both, with the reason.
-fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Finding> {
+fn corrected(
+    result: &ComparedFigure,
+    alone: Option<f64>,
+    method: &ComparisonMethod,
+) -> Option<Finding> {
     let undecided = matches!(
         result.verdict,
         ComparisonVerdict::NotDistinguishable | ComparisonVerdict::TooFewRuns
     );
-    let (alone, together) = (result.p?, result.adjusted_p?);
-    if !undecided || result.withheld.is_some() || alone > method.alpha || together <= method.alpha {
+    let (own, together) = (result.p?, result.adjusted_p?);
+    if !undecided || result.withheld.is_some() || own > method.alpha || together <= method.alpha {
         return None;
     }
-    if alone * punctual_stats::float(method.tests) <= method.alpha {
+    // With earlier runs nobody is to look again.
+    let alone = alone
+        .filter(|_| method.test == "permutation")
+        .unwrap_or(own);
+    if alone > method.alpha || own * punctual_stats::float(method.tests) <= method.alpha {
         let detail = format!(
             "{} of {}: {} is not enough yet. Part of the level of {} is reserved for a second look \
              with more runs: add runs and compare again",
             figure_words(&result.figure),
             result.candidate.group,
-            PValue(alone),
+            PValue(own),
             percent(method.alpha)
         );
         return Some(Finding::observed(LOOK, detail));
@@ -98,7 +110,7 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
          alone",
         figure_words(&result.figure),
         result.candidate.group,
-        PValue(alone),
+        PValue(own),
         method.tests,
         PValue(together)
     );

@@ -90,6 +90,8 @@ pub struct Test {
     /// The same after the correction for a second look ([`Look`](super::Look)), and Holm's for the
     /// questions asked together: at most the level where there is an effect.
     pub adjusted_p: f64,
+    /// What it would be if nothing else were asked.
+    pub alone_p: f64,
     /// Which arrangements it rests on.
     pub kind: TestKind,
     /// The smallest p-value that this number of runs can give.

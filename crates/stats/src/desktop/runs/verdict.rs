@@ -271,10 +271,12 @@ impl Analysis {
             });
         let test = self.permutations.as_ref().map(|permutations| {
             let p = permutations.p(0.0);
+            let alone = self.look(options, 1).corrected(Some(p), options.share);
             Test {
                 p,
                 permutations_p: permutations.permuted(0.0),
                 adjusted_p: adjusted_p.unwrap_or(p),
+                alone_p: alone.unwrap_or(p),
                 kind: permutations.kind(),
                 smallest_p: permutations.smallest_p(),
             }
