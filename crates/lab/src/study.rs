@@ -324,6 +324,7 @@ impl Study {
 mod tests {
     use super::*;
     use punctual_model::Nanos;
+    use punctual_stats::runs::Look;
 
     #[test]
     fn every_study_can_be_read_and_its_tables_are_whole() {
@@ -436,6 +437,23 @@ mod tests {
         for scale in [scales.default, scales.quick, scales.paper] {
             let time: Nanos = scale["hog-time"].as_str().unwrap().parse().unwrap();
             assert!(time >= Nanos::from_millis(3_900), "{time}");
+        }
+    }
+
+    #[test]
+    fn the_blocks_of_the_default_scale_can_decide_a_question() {
+        // The levels beside the base of each comparison.
+        for (name, part, others) in [("bridgers2015", "sampler", 1), ("anaya2018", "sweep", 11)] {
+            let study = Study::named(name).unwrap().unwrap();
+            let blocks = study.scale.default["blocks"].as_integer().unwrap();
+            let compared = study.questions.iter().filter(|of| of.part == part);
+            for question in compared.filter(|of| of.vary.is_some()) {
+                let tests = question.figures.len() * others;
+                // All blocks on one side, at the level of runs that vary too much to find what matters, and Holm's first step.
+                let least = 2.0 / 2_f64.powi(i32::try_from(blocks).unwrap());
+                let p = tests as f64 * least / Look::Early.share();
+                assert!(p <= 0.05, "{name}: {}: {p}", question.text);
+            }
         }
     }
 
