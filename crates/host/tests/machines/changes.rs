@@ -62,11 +62,15 @@ impl Change {
 fn one_file_decides() {
     let changes = changes();
     assert!(changes.len() > 90, "{}", changes.len());
+    let mut wrong = Vec::new();
     for change in changes {
         let mut changed = archive(&change.machine);
         changed.overlay(change.files.clone());
         let diagnosis = judged(&changed, change.cpus.as_deref());
         let verdict = verdict(&diagnosis, &change.rule);
-        assert_eq!(verdict.outcome, change.outcome, "{change:#?}: {verdict:#?}");
+        if verdict.outcome != change.outcome {
+            wrong.push((change, verdict.clone()));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -3,7 +3,7 @@
 
 //! What shares the judged CPUs with real-time work, and whether others are left for it.
 
-use punctual_model::{CpuSet, Ordered as _, Severity};
+use punctual_model::{CpuSet, Evidence, Ordered as _, Severity};
 
 use super::super::case::{
     Answer, Boot, Case, Entry, Fix, NotKnown, Seen, evidence, fine, found, found_if, named,
@@ -12,6 +12,7 @@ use super::super::case::{
 use super::super::groups::Groups;
 use super::super::parse::{cpu_list, status};
 use super::NOT_APART;
+use super::scheduling::release;
 use crate::machine::{CPU, Unread};
 
 pub(super) const RULES: &[Entry] = &[
@@ -76,13 +77,15 @@ pub(super) const RULES: &[Entry] = &[
         id: "kernel-threads",
         severity: Severity::Medium,
         title: "new kernel threads may run on the judged CPUs",
-        why: "Unbound kernel threads inherit the affinity of kthreadd and run on any of its CPUs.",
-        fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with nohz_full= \
-              (Linux 5.9 and newer) and isolcpus= (7.0 and newer)",
+        why: "The kernel starts unbound threads whenever it needs one, and they may run on every CPU that nothing \
+              keeps them from. Only Linux 6.14 to 6.19 start them on the CPUs of kthreadd.",
+        fix: "boot with nohz_full= (Linux 5.9 and newer) and isolcpus= (7.0 and newer). The setting of tune moves \
+              kthreadd and the unbound threads that are there; except on 6.14 to 6.19, apply it again for those that \
+              come later",
         by: &[Fix::Tune("kthreads.affinity=housekeeping"), Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c, \
                  kernel/sched/isolation.c",
-        check: |case| may_run(case, "/proc/2/status", "kthreadd"),
+        check: kernel_threads,
     },
     Entry {
         id: "services",
@@ -98,7 +101,7 @@ pub(super) const RULES: &[Entry] = &[
             Fix::Boot,
         ],
         source: "systemd-system.conf(5), systemd.resource-control(5)",
-        check: |case| may_run(case, "/proc/1/status", "the first process"),
+        check: services,
     },
     Entry {
         id: "cpu0",
@@ -200,36 +203,61 @@ fn isolation(case: &Case<'_>) -> Answer {
     if !case.apart() {
         return not_applicable(NOT_APART);
     }
-    let (mut isolated, mut looked_at) = match case.value_if::<CpuSet>(&format!("{CPU}/isolated"))? {
-        Some(seen) => (seen.value.clone(), vec![seen.evidence()]),
-        // Before 4.2 there is no such file.
-        None => {
-            let boot = case.boot()?;
-            let given = boot.find("isolcpus").map_or("", |(_, value)| value);
-            let cpus = given
-                .split(',')
-                .filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-            let list = cpus.collect::<Vec<_>>().join(",");
-            let basis = match given {
-                "" => vec![Boot::without("isolcpus=")],
-                _ => boot.evidence(&["isolcpus"]),
-            };
-            (list.parse().unwrap_or_default(), basis)
-        }
-    };
-    let partitions = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")?;
-    let mut useless: &[&str] = &["cgroup.partition"];
-    if let Some(seen) = partitions {
-        looked_at.push(seen.evidence());
-        isolated = isolated.iter().chain(seen.value.iter()).collect();
-        useless = &[];
-    }
-    let open = case.cpus.without(&isolated);
+    let Isolated {
+        cpus,
+        looked_at,
+        has_partitions,
+    } = Isolated::read(case)?;
+    let open = case.cpus.without(&cpus);
     if open.is_empty() {
         return fine("the scheduler leaves the judged CPUs alone", looked_at);
     }
     // Without that file nothing says what a partition has isolated.
+    let useless: &[&str] = match has_partitions {
+        true => &[],
+        false => &["cgroup.partition"],
+    };
     Ok(found(format!("not isolated: {}", named(&open)), looked_at)?.useless(useless))
+}
+
+/// The CPUs that the scheduler leaves alone, by boot or by partitions.
+struct Isolated {
+    cpus: CpuSet,
+    looked_at: Vec<Evidence>,
+    /// Whether the kernel says which CPUs are in isolated partitions.
+    has_partitions: bool,
+}
+
+impl Isolated {
+    fn read(case: &Case<'_>) -> Result<Self, NotKnown> {
+        let (mut cpus, mut looked_at) = match case.value_if::<CpuSet>(&format!("{CPU}/isolated"))? {
+            Some(seen) => (seen.value.clone(), vec![seen.evidence()]),
+            // Before 4.2 there is no such file.
+            None => {
+                let boot = case.boot()?;
+                let given = boot.find("isolcpus").map_or("", |(_, value)| value);
+                let cpus = given
+                    .split(',')
+                    .filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+                let list = cpus.collect::<Vec<_>>().join(",");
+                let basis = match given {
+                    "" => vec![Boot::without("isolcpus=")],
+                    _ => boot.evidence(&["isolcpus"]),
+                };
+                (list.parse().unwrap_or_default(), basis)
+            }
+        };
+        let partitions = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")?;
+        if let Some(seen) = &partitions {
+            looked_at.push(seen.evidence());
+            cpus = cpus.iter().chain(seen.value.iter()).collect();
+        }
+        Ok(Self {
+            cpus,
+            looked_at,
+            has_partitions: partitions.is_some(),
+        })
+    }
 }
 
 fn nohz_full(case: &Case<'_>) -> Answer {
@@ -304,29 +332,84 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
     found(format!("not offloaded: {}", named(&open)), looked_at)
 }
 
-/// Whether what a process starts may run on the judged CPUs.
-fn may_run(case: &Case<'_>, path: &str, who: &str) -> Answer {
+/// Kernels that start unbound threads where kthreadd may run. Older ones set the affinity of each anew
+/// (kernel/kthread.c), and so do newer ones.
+const INHERITING: std::ops::Range<(u32, u32)> = (6, 14)..(7, 0);
+
+fn kernel_threads(case: &Case<'_>) -> Answer {
     if !case.apart() {
         return not_applicable(NOT_APART);
     }
-    if path == "/proc/2/status" && case.text("/proc/2/comm")?.value != "kthreadd" {
+    if case.text("/proc/2/comm")?.value != "kthreadd" {
         return not_applicable("process 2 is not kthreadd: this is a container");
     }
+    let (allowed, may_run) = allowed(case, "/proc/2/status")?;
+    let release = release(case)?;
+    // Before 5.9 an unbound thread may run everywhere; 7.0 goes by the isolated domains alone.
+    let (kept, mut looked_at) = match release {
+        (7.., _) => {
+            let isolated = Isolated::read(case)?;
+            (isolated.cpus, isolated.looked_at)
+        }
+        release if release >= (5, 9) => full(case)?.map_or_else(Default::default, |full| {
+            (full.value.clone(), vec![full.evidence()])
+        }),
+        _ => Default::default(),
+    };
+    looked_at.push(may_run);
+    let open = case.cpus.without(&kept);
+    if open.is_empty() {
+        return fine("the kernel keeps its unbound threads off", looked_at);
+    }
+    let shared = open.common(&allowed);
+    if !shared.is_empty() {
+        return found(
+            format!(
+                "kthreadd, and what it starts, may run on {}",
+                named(&shared)
+            ),
+            looked_at,
+        );
+    }
+    if INHERITING.contains(&release) {
+        return fine("kthreadd may not run there", looked_at);
+    }
+    let (major, minor) = release;
+    let says = format!(
+        "threads of kernel {major}.{minor} do not inherit the CPUs of kthreadd: new ones may run on {}",
+        named(&open)
+    );
+    Ok(found(says, looked_at)?.useless(&["kthreads.affinity"]))
+}
+
+fn services(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let (allowed, looked_at) = allowed(case, "/proc/1/status")?;
+    let shared = case.cpus.common(&allowed);
+    if shared.is_empty() {
+        return fine("the first process may not run there", vec![looked_at]);
+    }
+    let says = format!(
+        "the first process, and what it starts, may run on {}",
+        named(&shared)
+    );
+    found(says, vec![looked_at])
+}
+
+/// Returns the CPUs that a process may use.
+fn allowed(case: &Case<'_>, path: &str) -> Result<(CpuSet, Evidence), NotKnown> {
     let seen = case.text(path)?;
     let list = case.parsed(&seen, |text| {
         let allowed = status(text, "Cpus_allowed_list")?;
         Some((allowed, allowed.parse::<CpuSet>().ok()?))
     })?;
     let (text, allowed) = list.value;
-    let shared = case.cpus.common(&allowed);
-    let looked_at = vec![evidence(path, format!("Cpus_allowed_list: {text}"))];
-    if shared.is_empty() {
-        return fine(format!("{who} may not run there"), looked_at);
-    }
-    found(
-        format!("{who}, and what it starts, may run on {}", named(&shared)),
-        looked_at,
-    )
+    Ok((
+        allowed,
+        evidence(path, format!("Cpus_allowed_list: {text}")),
+    ))
 }
 
 fn cpu0(case: &Case<'_>) -> Answer {
@@ -452,7 +535,7 @@ fn unequal_cpus(case: &Case<'_>) -> Answer {
     )
 }
 
-fn capacities(case: &Case<'_>) -> Result<Vec<(i64, punctual_model::Evidence)>, NotKnown> {
+fn capacities(case: &Case<'_>) -> Result<Vec<(i64, Evidence)>, NotKnown> {
     let files = case.each_cpu("cpu_capacity")?;
     files
         .iter()
