@@ -105,13 +105,13 @@ fn word(argument: &BootArgument, rt: &CpuSet, housekeeping: &CpuSet) -> String {
 }
 
 /// Splits a command line into what the kernel takes: what follows `--` is init's.
-fn words(line: &str) -> Vec<&str> {
+pub(crate) fn words(line: &str) -> Vec<&str> {
     let words = line.split_whitespace();
     words.take_while(|word| *word != "--").collect()
 }
 
 /// Returns the name of an argument; `-` and `_` are the same to the kernel.
-fn name(word: &str) -> String {
+pub(crate) fn name(word: &str) -> String {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     name.replace('-', "_")
 }

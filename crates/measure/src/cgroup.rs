@@ -42,6 +42,18 @@ pub(crate) fn directories(sys: &SysRoot, controller: &str) -> Option<Vec<String>
     (!all.is_empty()).then_some(all)
 }
 
+/// Returns the nearest group of version 2 with the `cpu` controller, which the root of the machine has without its files, where
+/// the system limits real-time threads.
+pub(crate) fn of_version_2(sys: &SysRoot) -> Option<String> {
+    let limit: i64 = sys.fact("/proc/sys/kernel/sched_rt_runtime_us")?;
+    if limit < 0 || group_of(&text(sys, "cgroup"), "cpu").is_some() {
+        return None;
+    }
+    let has = |dir: &String, name: &str| sys.exists(&format!("{dir}/{name}"));
+    let mut dirs = directories(sys, "cpu")?.into_iter();
+    dirs.find(|dir| has(dir, "cpu.weight") || has(dir, "cpu.max"))
+}
+
 /// Whether what is mounted there is for a name space of groups that this process is not in.
 fn is_foreign(sys: &SysRoot, mount: &str) -> bool {
     text(sys, "mountinfo").lines().any(|line| {

@@ -15,6 +15,7 @@ use punctual_sys::proc::{is_in_user_namespace, status};
 use punctual_sys::{SysRoot, sched};
 
 use crate::budget::Budgets;
+use crate::cgroup;
 
 /// The real-time priority that a group is advised to be given, unless a higher one is asked for.
 const ADVISED: u8 = 95;
@@ -79,6 +80,9 @@ pub fn refusals(sys: &SysRoot, policy: Policy, own: Option<Policy>, nice: i8) ->
     };
     let found: Vec<Refusal> = rights.into_iter().chain(budget).collect();
     if found.is_empty() && !matches!(policy, Policy::Deadline { .. }) {
+        if let Some(group) = cgroup::of_version_2(sys) {
+            return vec![unbudgeted(&group)];
+        }
         let reason = "nothing that Punctual knows of forbids it";
         let remedy = "look for a filter of system calls (seccomp), as containers have";
         return vec![Refusal::new(reason, remedy)];
@@ -279,6 +283,19 @@ fn budget(sys: &SysRoot) -> Option<Refusal> {
     })
 }
 
+/// Says what the group of version 2 may be to blame for. Whether the kernel gives groups budgets is not looked up: that the
+/// policy was refused to whoever may have it makes it likely.
+fn unbudgeted(group: &str) -> Refusal {
+    Refusal::new(
+        format!(
+            "its cgroup {group} has no real-time budget if the kernel is built with CONFIG_RT_GROUP_SCHED, and cgroups of \
+             version 2 have no file to change that"
+        ),
+        "write -1 to /proc/sys/kernel/sched_rt_runtime_us, or boot with rt_group_sched=0 (Linux 6.16 and newer); if the kernel \
+         is built without it, look for a filter of system calls (seccomp), as containers have",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,6 +377,29 @@ mod tests {
             .map(|refusal| format!("{}: {}", refusal.reason, refusal.remedy))
             .collect();
         lines.join("\n")
+    }
+
+    #[test]
+    fn a_group_of_version_2_may_refuse_root() {
+        let files = [
+            WHOLE,
+            LIMITED,
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("proc/self/mounts", "c /sys/fs/cgroup cgroup2 rw 0 0\n"),
+            ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+            ("sys/fs/cgroup/a/cpu.weight", "100\n"),
+            ("sys/fs/cgroup/a/b/cgroup.procs", "1\n"),
+        ];
+        let text = said(FIFO, ROOT, &files);
+        assert!(
+            text.contains("/sys/fs/cgroup/a has no real-time budget"),
+            "{text}"
+        );
+        // Who has no right gets to know that alone.
+        assert!(!said(FIFO, USER, &files).contains("budget"));
+        let off = ("proc/sys/kernel/sched_rt_runtime_us", "-1\n");
+        let text = said(FIFO, ROOT, &[files.as_slice(), &[off]].concat());
+        assert!(!text.contains("budget"), "{text}");
     }
 
     #[test]

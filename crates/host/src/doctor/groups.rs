@@ -6,7 +6,8 @@
 use punctual_sys::SysRoot;
 
 use super::case::{Answer, NotKnown, evidence, fine, found, not_applicable, odd, unread};
-use crate::machine::Unread;
+use crate::boot;
+use crate::machine::{Config, Unread};
 use crate::mounts::{Mount, is_below};
 
 /// Where groups are mounted.
@@ -18,6 +19,10 @@ pub(crate) const UNLIMITED: &str =
 
 /// What is said of files that are not the root's although they are where the root's would be.
 pub(crate) const NOT_THE_ROOT: &str = "the cgroup mounted here is not the root";
+
+/// What is said of a group of version 2 in a kernel whose groups have budgets.
+pub(crate) const NO_BUDGET: &str =
+    "its real-time budget is 0, and cgroups of version 2 have no file to change it";
 
 const NOT_MOUNTED: &str = "cgroups are not mounted";
 
@@ -143,6 +148,14 @@ impl Groups {
         old.map(|dir| format!("{dir}/cpu.rt_runtime_us")).collect()
     }
 
+    /// Returns the files of version 2 that each group of the cpu controller has but the root: the kernel gives such a group a
+    /// real-time budget of 0 where it has budgets (`sched_create_group`), and no file to change it.
+    pub(crate) fn controlled_files(&self) -> Vec<String> {
+        let new = self.dirs.iter().filter(|_| !self.is_old);
+        new.flat_map(|dir| [format!("{dir}/cpu.weight"), format!("{dir}/cpu.max")])
+            .collect()
+    }
+
     /// Returns the files with the CPUs that a process may use, of which the first that there is
     /// decides: that of its own cpuset, or the nearest above it where the controller is on.
     pub(crate) fn cpuset_files(&self) -> Vec<String> {
@@ -217,6 +230,19 @@ pub(crate) fn is_root(dir: &str, is_there: impl Fn(&str) -> bool) -> bool {
 pub(crate) fn have_budgets(sys: &SysRoot, text: &str) -> bool {
     let system = sys.fact::<i64>("/proc/sys/kernel/sched_rt_runtime_us");
     path_of(text, "cpu").is_some_and(|(is_old, _)| is_old) && system.is_none_or(|us| us >= 0)
+}
+
+/// Whether a kernel gives its groups real-time budgets, of which those of version 2 stay 0.
+pub(crate) fn are_budgeted(config: &Config, cmdline: &str, release: (u32, u32)) -> bool {
+    // Before 6.16 the kernel knows no such argument.
+    let words = boot::words(cmdline).into_iter().rev();
+    let mut given = words.filter(|word| release >= (6, 16) && boot::name(word) == "rt_group_sched");
+    config.has("RT_GROUP_SCHED")
+        && match given.next().and_then(|word| word.split_once('=')) {
+            Some((_, "0")) => false,
+            Some((_, "1")) => true,
+            _ => !config.has("RT_GROUP_SCHED_DEFAULT_DISABLED"),
+        }
 }
 
 /// Returns the group of a controller in `/proc/PID/cgroup`, and whether it is one of version 1.

@@ -67,6 +67,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "RCU_NOCB_CPU",
     "RCU_NOCB_CPU_DEFAULT_ALL",
     "RT_GROUP_SCHED",
+    "RT_GROUP_SCHED_DEFAULT_DISABLED",
     "SCHED_STACK_END_CHECK",
     "SLUB_CPU_PARTIAL",
     "SLUB_DEBUG_ON",

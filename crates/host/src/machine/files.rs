@@ -456,6 +456,7 @@ impl Taker<'_> {
                     groups
                         .budget_files()
                         .into_iter()
+                        .chain(groups.controlled_files())
                         .chain(quotas.flatten())
                         .collect()
                 }

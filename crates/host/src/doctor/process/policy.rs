@@ -4,12 +4,18 @@
 //! What the scheduler is to do with the threads of a process.
 
 use punctual_model::{Evidence, Severity};
-use punctual_sys::proc::Stat;
+use punctual_sys::proc::{Stat, release_numbers};
 
-use super::super::case::{Answer, Fix, evidence, fine, found, found_if, not_applicable};
+use super::super::case::{
+    Answer, Fix, NotKnown, evidence, fine, found, found_if, not_applicable, unread,
+};
 use super::super::groups::{self, is_root};
 use super::super::parse::{CAP_SYS_NICE, capability, soft_limit};
 use super::{Entry, Subject, numbers, odd, threads};
+use crate::machine::{Config, PLACES, Unread};
+
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
+const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -29,7 +35,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "SCHED_FIFO and SCHED_RR are refused. Without CAP_SYS_NICE the limit on real-time priority applies, and it \
               may be 0. With CONFIG_RT_GROUP_SCHED a cgroup without real-time budget refuses them even to root.",
         fix: "set LimitRTPRIO= in its service, or add the line `@realtime - rtprio 95` in /etc/security/limits.d; where \
-              the cgroup is the reason, write a budget to its cpu.rt_runtime_us",
+              the cgroup is the reason, see rt-group-denied",
         by: &[Fix::Setup],
         source: "sched(7), getrlimit(2), limits.conf(5); Linux Documentation/scheduler/sched-rt-group.rst",
         check: refused,
@@ -129,9 +135,14 @@ fn refused(subject: &Subject<'_>) -> Answer {
 /// Says what the process may, unless its group takes that away.
 fn allowed(subject: &Subject<'_>, says: impl Into<String>, mut looked_at: Vec<Evidence>) -> Answer {
     let groups = subject.read_if(&subject.file("cgroup"))?;
-    let has_budgets = groups.is_some_and(|text| groups::have_budgets(subject.sys, &text));
-    if !has_budgets {
+    let Some(groups) = groups else {
         return fine(says, looked_at);
+    };
+    if !groups::have_budgets(subject.sys, &groups) {
+        return match denied_by_version_2(subject)? {
+            Some(none) => found(groups::NO_BUDGET, none),
+            None => fine(says, looked_at),
+        };
     }
     for path in subject.groups("cpu")?.budget_files() {
         let Some(text) = subject.read_if(&path)? else {
@@ -145,6 +156,37 @@ fn allowed(subject: &Subject<'_>, says: impl Into<String>, mut looked_at: Vec<Ev
         break;
     }
     fine(says, looked_at)
+}
+
+/// Returns why a group of version 2 that has a real-time budget has none left, if the process is in one.
+fn denied_by_version_2(subject: &Subject<'_>) -> Result<Option<Vec<Evidence>>, NotKnown> {
+    let system = subject.read_if(RUNTIME)?.unwrap_or_default();
+    if system.starts_with('-') {
+        return Ok(None);
+    }
+    // Of a group that cannot be seen other rules say so.
+    let files = subject
+        .groups("cpu")
+        .map_or_else(|_| Vec::new(), |of| of.controlled_files());
+    for path in files {
+        let Some(text) = subject.read_if(&path)? else {
+            continue;
+        };
+        let osrelease = subject.read(RELEASE)?;
+        let release = release_numbers(&osrelease).ok_or_else(|| odd(RELEASE, &osrelease))?;
+        let Some(config) = Config::of_running(subject.sys, &osrelease) else {
+            return Err(NotKnown(vec![unread(PLACES[0], &Unread::Missing)]));
+        };
+        let cmdline = subject.read("/proc/cmdline")?;
+        return Ok(groups::are_budgeted(&config, &cmdline, release).then(|| {
+            vec![
+                evidence(path, text),
+                config.evidence("RT_GROUP_SCHED"),
+                evidence(RUNTIME, system),
+            ]
+        }));
+    }
+    Ok(None)
 }
 
 fn above_interrupts(subject: &Subject<'_>) -> Answer {

@@ -398,6 +398,38 @@ fn limits_of_groups_that_cannot_be_seen_are_not_known() {
 }
 
 #[test]
+fn a_group_of_version_2_has_no_budget_where_the_kernel_has_budgets() {
+    let rt = "/proc/70/task/71/stat";
+    let plain = ordinary();
+    let status = tree()["/proc/70/status"].replace("0000000000000000", "0000000000800000");
+    let config = ("/boot/config-6.16.0", "CONFIG_RT_GROUP_SCHED=y");
+    let all = [
+        (rt, plain.as_str()),
+        ("/proc/70/status", &*status),
+        ("/proc/70/cgroup", "0::/a/b"),
+        ("/sys/fs/cgroup/a/cpu.max", "max 100000"),
+        ("/sys/fs/cgroup/a/b/cgroup.procs", "70"),
+        ("/proc/sys/kernel/osrelease", "6.16.0"),
+        ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+        ("/proc/cmdline", "quiet"),
+    ];
+    let with = |more| [all.as_slice(), &[more]].concat();
+    let id = "real-time-refused";
+    is(id, &with(config), Found, "cgroups of version 2");
+    is(id, &all, Unknown, "could not be read");
+    let built_without = (config.0, "CONFIG_HZ=250");
+    is(id, &with(built_without), Fine, "CAP_SYS_NICE");
+    let mut off = with(config);
+    off.push(("/proc/cmdline", "rt_group_sched=0"));
+    is(id, &off, Fine, "CAP_SYS_NICE");
+    off.push(("/proc/sys/kernel/osrelease", "6.15.0"));
+    off.push(("/boot/config-6.15.0", config.1));
+    is(id, &off, Found, "cgroups of version 2");
+    off.push(("/proc/sys/kernel/sched_rt_runtime_us", "-1"));
+    is(id, &off, Fine, "CAP_SYS_NICE");
+}
+
+#[test]
 fn a_group_without_budget_refuses_real_time_whatever_the_process_may() {
     let rt = "/proc/70/task/71/stat";
     let plain = ordinary();

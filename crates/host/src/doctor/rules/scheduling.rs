@@ -8,7 +8,7 @@ use punctual_model::{CpuSet, Ordered as _, RuleOutcome, Severity};
 use super::super::case::{
     Answer, Case, Entry, Fix, NotKnown, evidence, fine, found, found_if, not_applicable, unread,
 };
-use super::super::groups::{Groups, NOT_THE_ROOT, UNLIMITED, is_root};
+use super::super::groups::{self, Groups, NOT_THE_ROOT, UNLIMITED, is_root};
 use super::super::parse::{
     CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, is_of_user_namespace, soft_limit, status,
 };
@@ -50,9 +50,12 @@ pub(super) const RULES: &[Entry] = &[
         title: "this cgroup has no real-time budget",
         why: "With CONFIG_RT_GROUP_SCHED a new cgroup has a budget of 0, and SCHED_FIFO and \
               SCHED_RR are refused in it, even to root.",
-        fix: "write a budget to cpu.rt_runtime_us of the group, or move the shell to the root group",
-        by: &[Fix::Setup, Fix::Rebuild],
-        source: "Linux Documentation/scheduler/sched-rt-group.rst",
+        fix: "write a budget to cpu.rt_runtime_us of the group, or move the shell to the root group. Version 2 of \
+              cgroups has no such file: write -1 to /proc/sys/kernel/sched_rt_runtime_us, or boot with \
+              rt_group_sched=0 (Linux 6.16 and newer)",
+        by: &[Fix::Setup, Fix::Boot, Fix::Rebuild],
+        source: "Linux Documentation/scheduler/sched-rt-group.rst; admin-guide/kernel-parameters.txt \
+                 (rt_group_sched=); kernel/sched/core.c",
         check: group_denied,
     },
     Entry {
@@ -228,9 +231,10 @@ fn group_budget(case: &Case<'_>) -> Answer {
 
 fn group_denied(case: &Case<'_>) -> Answer {
     let groups = case.text("/proc/self/cgroup")?;
-    let files = Groups::usual(groups.value, "cpu").budget_files();
+    let groups = Groups::usual(groups.value, "cpu");
+    let files = groups.budget_files();
     if files.is_empty() {
-        return not_applicable("the cgroup v1 cpu controller is not in use");
+        return denied_by_version_2(case, &groups);
     }
     let nearest = files
         .iter()
@@ -244,6 +248,35 @@ fn group_denied(case: &Case<'_>) -> Answer {
     match budget.value {
         0 => found("its budget is 0", &budget),
         _ => fine("this cgroup has a budget", &budget),
+    }
+}
+
+/// Says whether the process is in a group of version 2 that has a real-time budget, which is 0.
+fn denied_by_version_2(case: &Case<'_>, groups: &Groups) -> Answer {
+    let controlled = groups
+        .controlled_files()
+        .iter()
+        .find_map(|path| case.text_if(path).transpose());
+    let Some(controlled) = controlled.transpose()? else {
+        return not_applicable("no cpu controller limits this cgroup");
+    };
+    let config = case.config()?;
+    if !config.has("RT_GROUP_SCHED") {
+        return not_applicable("cgroups have no real-time budgets");
+    }
+    let cmdline = case.text("/proc/cmdline")?.value;
+    if !groups::are_budgeted(config, cmdline, release(case)?) {
+        return not_applicable("real-time budgets of cgroups are switched off");
+    }
+    let system = case.value::<i64>(RUNTIME)?;
+    let looked_at = vec![
+        controlled.evidence(),
+        config.evidence("RT_GROUP_SCHED"),
+        system.evidence(),
+    ];
+    match system.value {
+        ..0 => fine(UNLIMITED, looked_at),
+        _ => found(groups::NO_BUDGET, looked_at),
     }
 }
 
