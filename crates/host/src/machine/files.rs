@@ -101,6 +101,7 @@ const FILES: &[&str] = &[
     "/sys/devices/cpu_atom/cpus",
     "/sys/devices/cpu_core/cpus",
     "/sys/devices/platform/soc/soc:firmware/get_throttled",
+    "/sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled",
     "/sys/devices/system/clockevents/clockevent{cpu}/current_device",
     "/sys/devices/system/clocksource/clocksource0/available_clocksource",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",

@@ -169,8 +169,12 @@ pub(super) fn x86(case: &Case<'_>) -> Result<bool, NotKnown> {
         .any(|line| line.starts_with("vendor_id")))
 }
 
-/// What the firmware of a Raspberry Pi says of its supply and its heat, in bits: now, and since it started.
-const PI: &str = "/sys/devices/platform/soc/soc:firmware/get_throttled";
+/// What the firmware of a Raspberry Pi says of its supply and its heat, in bits: now, and since it started. The second is
+/// where the Pi 5 has it.
+const PI: [&str; 2] = [
+    "/sys/devices/platform/soc/soc:firmware/get_throttled",
+    "/sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled",
+];
 
 /// Bits of [`PI`], and what they say.
 const PI_BITS: [(u32, &str); 8] = [
@@ -186,7 +190,8 @@ const PI_BITS: [(u32, &str); 8] = [
 
 /// Boards have no count of throttling: their firmware has flags, or the kernel cools CPUs by their frequency.
 fn board_throttling(case: &Case<'_>) -> Answer {
-    if let Some(flags) = case.text_if(PI)? {
+    let flags = PI.iter().find_map(|path| case.text_if(path).transpose());
+    if let Some(flags) = flags.transpose()? {
         let flags = case.parsed(&flags, |text| {
             u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
         })?;
@@ -214,6 +219,14 @@ fn board_throttling(case: &Case<'_>) -> Answer {
         if state.value > 0 {
             cooled.push(state.evidence());
         }
+    }
+    // Kernels of mainline do not show what the firmware knows, and it throttles without asking the kernel.
+    if cooled.is_empty()
+        && let Some(board) = case.text_if("/sys/firmware/devicetree/base/model")?
+        && board.value.starts_with("Raspberry Pi")
+    {
+        let places = PI.map(|path| unread(path, &Unread::Missing));
+        return Err(NotKnown(places.into()));
     }
     if looked_at.is_empty() {
         return not_applicable("nothing here counts throttling");
