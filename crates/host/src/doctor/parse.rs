@@ -139,6 +139,8 @@ pub(crate) struct Process {
     pub(crate) is_kernel: bool,
     /// Its real-time priority, 0 if it has none.
     pub(crate) priority: u32,
+    /// Whether its policy is `SCHED_DEADLINE`, which comes before every priority.
+    pub(crate) has_deadlines: bool,
 }
 
 impl Process {
@@ -151,6 +153,7 @@ impl Process {
             name: stat.name.to_owned(),
             is_kernel: stat.id == 2 || parent == 2,
             priority: stat.number(40)?,
+            has_deadlines: stat.number(41) == Some(6),
         })
     }
 }

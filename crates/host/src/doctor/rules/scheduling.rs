@@ -98,8 +98,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "other-real-time",
         severity: Severity::Low,
         title: "other programs have real-time priority too",
-        why: "A thread of higher priority runs first, one of equal priority may. Only the main \
-              thread of each process was checked.",
+        why: "A thread of higher priority runs first, one of equal priority may, and one with SCHED_DEADLINE \
+              comes before all of them. Only the main thread of each process was checked.",
         fix: "choose priorities with them in mind, or keep them on other CPUs",
         by: &[Fix::Setup],
         source: "sched(7)",
@@ -379,15 +379,24 @@ pub(super) fn processes(case: &Case<'_>) -> Result<Vec<Process>, NotKnown> {
 fn other_real_time(case: &Case<'_>) -> Answer {
     let mut all: Vec<_> = processes(case)?
         .into_iter()
-        .filter(|process| !process.is_kernel && process.priority > 0)
+        .filter(|process| !process.is_kernel && (process.priority > 0 || process.has_deadlines))
         .collect();
-    all.order_by_key(|process| std::cmp::Reverse(process.priority));
+    all.order_by_key(|process| std::cmp::Reverse((process.has_deadlines, process.priority)));
     let cite = |process: &Process| {
-        let what = format!("{} priority {}", process.name, process.priority);
+        let what = match process.has_deadlines {
+            true => format!("{} SCHED_DEADLINE", process.name),
+            false => format!("{} priority {}", process.name, process.priority),
+        };
         evidence(format!("/proc/{}/stat", process.pid), what)
     };
-    let highest = all.first().map_or(0, |process| process.priority);
-    let says = format!("found {}, with priorities up to {highest}", all.len());
+    let deadlines = all.iter().filter(|process| process.has_deadlines).count();
+    let highest = all.iter().map(|process| process.priority).max();
+    let with = match (deadlines, highest.unwrap_or(0)) {
+        (0, highest) => format!("priorities up to {highest}"),
+        (_, 0) => "SCHED_DEADLINE".to_owned(),
+        (n, highest) => format!("SCHED_DEADLINE ({n}) and priorities up to {highest}"),
+    };
+    let says = format!("found {}, with {with}", all.len());
     found_if(
         all.iter().map(cite).collect(),
         says,
