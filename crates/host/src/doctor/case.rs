@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use punctual_model::{CpuSet, Evidence, Fixer, RuleOutcome, Severity};
 
+use crate::boot;
 use crate::machine::{CPU, Config, Machine, Unread};
 
 /// A rule and how it looks, by default at a machine.
@@ -326,9 +327,7 @@ impl<'a> Case<'a> {
 
     /// Returns the kernel's command line.
     pub(crate) fn boot(&self) -> Result<Boot<'a>, NotKnown> {
-        let words = self.text("/proc/cmdline")?.value.split_whitespace();
-        // What follows is for init, not for the kernel.
-        Ok(Boot(words.take_while(|word| *word != "--").collect()))
+        Ok(Boot(boot::words(self.text("/proc/cmdline")?.value)))
     }
 }
 
@@ -339,10 +338,19 @@ pub(crate) struct Boot<'a>(Vec<&'a str>);
 impl<'a> Boot<'a> {
     /// Returns the last word of a parameter, such as `nohz=off`, and what is behind its `=`.
     pub(crate) fn find(&self, name: &str) -> Option<(&'a str, &'a str)> {
-        self.0.iter().rev().find_map(|word| {
-            let (key, value) = word.split_once('=').unwrap_or((word, ""));
-            (key == name).then_some((*word, value))
-        })
+        let name = boot::name(name);
+        let word = self.0.iter().rfind(|word| boot::name(word) == name)?;
+        Some((word, word.split_once('=').map_or("", |(_, value)| value)))
+    }
+
+    /// Whether a parameter is switched off, as the kernel reads a truth value (`kstrtobool`).
+    pub(crate) fn is_off(&self, name: &str) -> bool {
+        let value = self.find(name).map_or("", |(_, value)| value);
+        match value.as_bytes() {
+            [b'0' | b'n' | b'N' | b'f' | b'F', ..] => true,
+            [b'o' | b'O', second, ..] => second.eq_ignore_ascii_case(&b'f'),
+            _ => false,
+        }
     }
 
     /// Whether a parameter has a value, or is there without one if that is empty.

@@ -249,7 +249,7 @@ fn threaded_irqs(case: &Case<'_>) -> Answer {
 
 fn high_res_timers(case: &Case<'_>) -> Answer {
     let boot = case.boot()?;
-    if boot.is("highres", "off") {
+    if boot.is_off("highres") {
         return found("they are switched off at boot", boot.evidence(&["highres"]));
     }
     // They are switched on once there is a clock that goes on between ticks (Documentation/timers/highres.rst).

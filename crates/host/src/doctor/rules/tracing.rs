@@ -138,7 +138,8 @@ fn serial_console(case: &Case<'_>) -> Answer {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         // E: enabled, in the flags between parentheses.
         let flags = line.split_once('(').map_or("", |(_, rest)| rest);
-        name.starts_with("tty") && stem != "tty" && flags.contains('E')
+        // The null console prints nowhere.
+        name.starts_with("tty") && !matches!(stem, "tty" | "ttynull") && flags.contains('E')
     };
     let lines: Vec<_> = seen.value.lines().filter(serial).collect();
     let mut looked_at: Vec<_> = lines
