@@ -8,7 +8,7 @@ use std::error::Error as _;
 
 use punctual_model::{Codec, CpuId, CpuSet, Gathered as _, KnobReading, Target, Writable};
 use punctual_sys::SysRoot;
-use punctual_sys::proc::{self, Stat};
+use punctual_sys::proc::{self, Stat, release_numbers};
 
 use super::place::{Found, Place};
 use super::registry::{self, Knob, KnobKind, Part};
@@ -117,6 +117,8 @@ pub enum PartitionRoot {
         path: String,
         /// Whether `cpuset` is handed down.
         enabled: bool,
+        /// Whether a partition may be `isolated`, as far as is known.
+        isolates: bool,
     },
 }
 
@@ -410,9 +412,14 @@ fn partition_root(sys: &SysRoot) -> Option<PartitionRoot> {
         Some(text.split_whitespace().any(|word| word == "cpuset"))
     };
     if controllers("cgroup.controllers") == Some(true) {
+        // Since 6.1; distributions have it in older ones, and the list of what is isolated with it.
+        let release = sys.read("/proc/sys/kernel/osrelease").ok();
+        let release = release.as_deref().and_then(release_numbers);
         return Some(PartitionRoot::V2 {
             path: "/sys/fs/cgroup".to_owned(),
             enabled: controllers("cgroup.subtree_control") == Some(true),
+            isolates: release.is_none_or(|release| release >= (6, 1))
+                || sys.exists("/sys/fs/cgroup/cpuset.cpus.isolated"),
         });
     }
     let path = "/sys/fs/cgroup/cpuset";

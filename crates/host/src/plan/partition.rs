@@ -34,7 +34,13 @@ impl Planner<'_> {
         let none = "no cpuset control group is mounted at /sys/fs/cgroup";
         match &self.survey.partition {
             None => self.skip(knob, None, SkipReason::Absent, none),
-            Some(PartitionRoot::V2 { path, enabled }) => {
+            Some(PartitionRoot::V2 {
+                isolates: false, ..
+            }) if kind == "isolated" => {
+                let detail = "this kernel has no isolated partitions (Linux 6.1 and newer have)";
+                self.skip(knob, None, SkipReason::Absent, detail);
+            }
+            Some(PartitionRoot::V2 { path, enabled, .. }) => {
                 self.v2(knob, &path.clone(), *enabled, &kind)
             }
             Some(PartitionRoot::V1 {

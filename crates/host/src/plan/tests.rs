@@ -470,6 +470,18 @@ fn a_partition_is_made_of_either_version_of_control_groups() {
         ]
     );
     assert_eq!(plan.steps[3].new, "isolated");
+    // Before 6.1 the kernel knows `root` alone, unless a distribution added the rest.
+    let old = [
+        ("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io"),
+        ("/proc/sys/kernel/osrelease", "5.15.0-119-generic"),
+    ];
+    let plan = made(&both, &desktop(&old).1, "1,5");
+    assert!(plan.steps.is_empty(), "{:?}", plan.steps);
+    assert!(plan.skipped[0].detail.contains("6.1"));
+    let root = profile("cgroup.partition = \"root\"");
+    assert_eq!(made(&root, &desktop(&old).1, "1,5").steps.len(), 4);
+    let added = [&old[..], &[("/sys/fs/cgroup/cpuset.cpus.isolated", "")]].concat();
+    assert_eq!(made(&both, &desktop(&added).1, "1,5").steps.len(), 4);
     let (_dir, v1) = desktop(&[
         ("/sys/fs/cgroup/cpuset/cpuset.mems", "0"),
         ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
