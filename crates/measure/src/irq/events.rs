@@ -69,7 +69,7 @@ pub(super) fn run(
     let blocks = Blocks::plan(duration, interval)?;
     let (crew, mut sleepers) = assemble(interval, &setup)?;
     let _stop = StopAtEnd(Arc::clone(&sleepers.shared));
-    let probe = Probe::of(tracefs, &crew.tids())?;
+    let probe = Probe::of(frame.sys(), tracefs, &crew.tids())?;
     let mut tracer = Tracer::new(frame, tracefs, probe)?;
     let mut judge = Judge::new(
         &sleepers.posts,

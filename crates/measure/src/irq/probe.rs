@@ -4,9 +4,9 @@
 //! Which moments of a wake-up this kernel records, and how to have only those of our threads.
 
 use punctual_model::{CpuId, Finding};
-use punctual_sys::PathError;
 use punctual_sys::thread::Tid;
 use punctual_sys::tracefs::{EventFormat, Field, Instance, Record, Tracefs, TracefsError};
+use punctual_sys::{PathError, SysRoot};
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,7 +38,8 @@ pub(super) struct Moment {
 }
 
 /// The interrupt's two events, best first. `irq_vectors` is x86's; there the local timer is no
-/// interrupt that `irq/` would see. Without either, the run of the timer's function is what is left.
+/// interrupt that `irq/` would see, but another timer may be in use, for which the local timer's never come.
+/// Without either, the run of the timer's function is what is left.
 const INTERRUPTS: [(&str, &str); 3] = [
     (
         "irq_vectors/local_timer_entry",
@@ -83,12 +84,9 @@ pub(super) struct Probe {
 
 impl Probe {
     /// Chooses among what the kernel has, for threads with these numbers.
-    pub(super) fn of(tracefs: &Tracefs, tids: &[Tid]) -> Result<Self, TracefsError> {
+    pub(super) fn of(sys: &SysRoot, tracefs: &Tracefs, tids: &[Tid]) -> Result<Self, TracefsError> {
         let tids: Vec<i32> = tids.iter().map(|tid| tid.get()).collect();
-        let (entry, exit) = INTERRUPTS
-            .into_iter()
-            .find(|(entry, exit)| tracefs.has_event(entry) && tracefs.has_event(exit))
-            .unwrap_or(INTERRUPTS[0]);
+        let (entry, exit) = interrupt(sys, tracefs);
         let mut probe = Self {
             sources: Vec::new(),
             mark: tracefs.format(MARK)?.id(),
@@ -160,13 +158,13 @@ impl Probe {
         if self.interrupt == INTERRUPTS[1].0 {
             lacking.push(Finding::observed(
                 "interrupt-event",
-                "this kernel has no irq_vectors events (only x86 has): the interrupt begins at \
+                "the timer's interrupt has no event of irq_vectors here (only x86's local timer has): it begins at \
                  irq_handler_entry, after the architecture's own entry code",
             ));
         } else if self.interrupt == INTERRUPTS[2].0 {
             lacking.push(Finding::observed(
                 "interrupt-event",
-                "this kernel records no interrupts: the timer's function stands for the \
+                "this kernel does not record the interrupt of its timer: the timer's function stands for the \
                  interrupt's entry, so `delivery` includes part of the handling",
             ));
         }
@@ -225,9 +223,87 @@ impl Probe {
     }
 }
 
+/// Chooses the events of the interrupt of the timer in use.
+fn interrupt(sys: &SysRoot, tracefs: &Tracefs) -> (&'static str, &'static str) {
+    let has = |pair: &(&str, &str)| tracefs.has_event(pair.0) && tracefs.has_event(pair.1);
+    let [local, handled, expired] = INTERRUPTS;
+    let fits = |pair: &(&str, &str)| {
+        // Only x86 has the first, and which timers there are matters only there.
+        let timers = match has(&local) {
+            true => timers(sys),
+            false => Vec::new(),
+        };
+        let is_any = |start: &str| timers.iter().any(|name| name.starts_with(start));
+        has(pair)
+            && match *pair {
+                pair if pair == local => timers.iter().all(|name| name.starts_with("lapic")),
+                // Hyper-V's timer comes by a vector that has no event.
+                pair if pair == handled => !is_any("Hyper-V"),
+                _ => true,
+            }
+    };
+    let mut pairs = [local, handled, expired].into_iter();
+    pairs.find(fits).unwrap_or(local)
+}
+
+/// Returns the names of the CPUs' timers; none where the kernel does not tell them.
+fn timers(sys: &SysRoot) -> Vec<String> {
+    let dir = "/sys/devices/system/clockevents";
+    let names = sys.names(dir).unwrap_or_default().into_iter();
+    names
+        .filter(|name| name.starts_with("clockevent"))
+        .filter_map(|name| sys.read(&format!("{dir}/{name}/current_device")).ok())
+        .filter(|device| !device.is_empty())
+        .collect()
+}
+
 fn field(format: &EventFormat, event: &str, name: &'static str) -> Result<Field, TracefsError> {
     format.field(name).map_err(|source| TracefsError::Format {
         event: event.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interrupt_is_that_of_the_timer_in_use() {
+        let chosen = |pairs: &[(&str, &str)], timer: Option<&str>| {
+            let dir = tempfile::tempdir().unwrap();
+            let put = |path: &str, text: &str| {
+                let path = dir.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            };
+            put("sys/kernel/tracing/available_tracers", "nop\n");
+            for event in pairs.iter().flat_map(|(entry, exit)| [entry, exit]) {
+                put(&format!("sys/kernel/tracing/events/{event}/format"), "");
+            }
+            let clocks = "sys/devices/system/clockevents";
+            put(&format!("{clocks}/broadcast/current_device"), "hpet\n");
+            if let Some(timer) = timer {
+                for cpu in 0..2 {
+                    let file = format!("{clocks}/clockevent{cpu}/current_device");
+                    put(&file, &format!("{timer}\n"));
+                }
+            }
+            let sys = SysRoot::at(dir.path());
+            interrupt(&sys, &Tracefs::open(&sys).unwrap()).0
+        };
+        let [local, handled, expired] = INTERRUPTS.map(|(entry, _)| entry);
+        let of_x86 = |timer| chosen(&INTERRUPTS, timer);
+        assert_eq!(of_x86(Some("lapic-deadline")), local);
+        assert_eq!(of_x86(Some("lapic")), local);
+        // Nothing says otherwise.
+        assert_eq!(of_x86(None), local);
+        assert_eq!(of_x86(Some("Hyper-V clockevent")), expired);
+        assert_eq!(of_x86(Some("hpet2")), handled);
+        assert_eq!(of_x86(Some("xen")), handled);
+        let of_arm64 = |timer| chosen(&INTERRUPTS[1..], timer);
+        assert_eq!(of_arm64(Some("arch_sys_timer")), handled);
+        assert_eq!(of_arm64(Some("Hyper-V clockevent")), handled);
+        assert_eq!(chosen(&INTERRUPTS[2..], None), expired);
+    }
 }
