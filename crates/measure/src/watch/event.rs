@@ -167,14 +167,14 @@ macro_rules! vectors {
             Wanted {
                 event: $entry,
                 of: Of::All,
-                without: Some(VECTORS),
+                without: Some($name),
                 read: |_, _, names| Some(What::VectorEntry { name: names.keep($name.as_bytes()) }),
                 fields: &[],
             },
             Wanted {
                 event: $exit,
                 of: Of::All,
-                without: Some(VECTORS),
+                without: Some($name),
                 read: |_, _, _| Some(What::VectorExit),
                 fields: &[],
             },
@@ -182,6 +182,7 @@ macro_rules! vectors {
     };
 }
 
+/// What is said of a kernel that has none of them.
 const VECTORS: &str = "the processor's own interrupts (timer, calls from other CPUs)";
 
 /// The interrupts that a processor makes itself. Only x86 has events for them.

@@ -70,13 +70,8 @@ impl Watcher {
         for cycle in threads.iter_mut().flat_map(|t| &mut t.worst) {
             tally::shorten(cycle, PIECES_IN_ALL / kept);
         }
-        let mut unknown: Vec<String> = Vec::new();
-        for lacking in source.decoder.lacking() {
-            let without = lacking.without.unwrap_or(lacking.event).to_owned();
-            if !unknown.contains(&without) {
-                unknown.push(without);
-            }
-        }
+        let unknown = source.decoder.unknown().into_iter();
+        let mut unknown: Vec<String> = unknown.map(str::to_owned).collect();
         if self.watch.stacks != Taken::None && !source.takes_stacks() {
             unknown.push(stacks::WITHOUT.to_owned());
         }

@@ -8,7 +8,7 @@ use punctual_sys::tracefs::{Field, FormatError, Record, Tracefs, TracefsError};
 
 use super::super::who::{Names, Tid};
 use super::timerlat::OF_TIMERLAT;
-use super::{Event, Layout, OF_ALL, OF_X86, Wanted, What};
+use super::{Event, Layout, OF_ALL, OF_X86, VECTORS, Wanted, What};
 
 /// The events that this kernel has, and how their records are laid out.
 #[derive(Debug)]
@@ -91,6 +91,24 @@ impl Decoder {
         &self.lacking
     }
 
+    /// Says what is not known for lack of an event. A kernel without any event of x86's vectors lacks them as a whole; one that
+    /// lacks a few is built without that interrupt.
+    pub(crate) fn unknown(&self) -> Vec<&'static str> {
+        let is_vector = |of: &Wanted| OF_X86.iter().any(|own| own.event == of.event);
+        let vectors = self.lacking.iter().filter(|of| is_vector(of)).count();
+        let mut all = Vec::new();
+        for of in &self.lacking {
+            let without = match is_vector(of) && vectors == OF_X86.len() {
+                true => VECTORS,
+                false => of.without.unwrap_or(of.event),
+            };
+            if !all.contains(&without) {
+                all.push(without);
+            }
+        }
+        all
+    }
+
     /// Whether `event` is recorded.
     pub(crate) fn has(&self, event: &str) -> bool {
         self.chosen.iter().any(|wanted| wanted.event == event)
@@ -148,6 +166,21 @@ mod tests {
         }
         let tracefs = Tracefs::open(&SysRoot::at(dir.path())).unwrap();
         (dir, tracefs)
+    }
+
+    #[test]
+    fn a_vector_that_the_kernel_does_not_have_leaves_the_others_known() {
+        let (dir, tracefs) = kernel("", "");
+        let vectors = dir.path().join("sys/kernel/tracing/events/irq_vectors");
+        let unknown = || Decoder::of(&tracefs, |_| true).unwrap().unknown();
+        assert!(unknown().is_empty());
+        // As kernels are that are built for AMD alone.
+        for name in ["thermal_apic_entry", "thermal_apic_exit"] {
+            std::fs::remove_dir_all(vectors.join(name)).unwrap();
+        }
+        assert_eq!(unknown(), ["thermal interrupt"]);
+        std::fs::remove_dir_all(vectors).unwrap();
+        assert_eq!(unknown(), [VECTORS]);
     }
 
     fn lacking(event: &str, field: &str) -> Result<Vec<&'static str>, TracefsError> {
