@@ -26,6 +26,9 @@ FIRST := $(TARGET_DIR)/$(TRIPLE)/first/punctual
 # Says that the binary is whole, so that `make run` uses it.
 WHOLE := $(BINARY).whole
 
+# The home of who installs: not every shell writes it out behind `=`, and the quotes below keep it as it is.
+override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
+override DESTDIR := $(patsubst ~/%,$(HOME)/%,$(DESTDIR))
 bindir := $(DESTDIR)$(PREFIX)/bin
 datadir := $(DESTDIR)$(PREFIX)/share
 bashdir := $(datadir)/bash-completion/completions

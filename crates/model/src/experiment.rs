@@ -95,6 +95,16 @@ pub struct MeasurementResults {
     pub effects: Vec<FactorEffect>,
 }
 
+/// What an effect cannot be told from.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct AliasedEffect {
+    /// Of what: one entry for a main effect, two for an interaction. Levels stand in the order in which the effect has the same sign.
+    pub of: Vec<LevelChange>,
+    /// Its ratio is that of the effect to this power; on the linear scale its difference is so often that of the effect.
+    pub power: f64,
+}
+
 /// The effect of a level, or of two together, over all cells.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
@@ -109,7 +119,7 @@ pub struct FactorEffect {
     pub of: Vec<LevelChange>,
     /// What else it is the effect of: the cells of a fraction cannot tell them apart, and they are tested once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aliased: Vec<Vec<LevelChange>>,
+    pub aliased: Vec<AliasedEffect>,
     /// How values were compared.
     pub scale: ComparisonScale,
     /// The ratio that it multiplies the figure with (of an interaction: one ratio over the other);

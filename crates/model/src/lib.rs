@@ -63,9 +63,9 @@ pub use diagnosis::{
 };
 pub use event::{Event, LatencyStep, LoadProgress, Progress, SeriesProgress, WindowFigures};
 pub use experiment::{
-    EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect,
-    LevelChange, LookRule, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
-    SequentialState,
+    AliasedEffect, EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor, ExperimentResults,
+    FactorEffect, LevelChange, LookRule, MeasurementResults, ParetoCell, ParetoValue,
+    SequentialComparison, SequentialState,
 };
 pub use extrapolation::{EXTRAPOLATION_FORMAT, Extrapolation, TailEstimate, TailLevel, TailMethod};
 pub use figure::{Better, Certainty, Figure, Finding, Interval, LoadRecord, Setup};

@@ -24,7 +24,11 @@ fn series(figure: &str, verdict: &str) -> Value {
 }
 
 fn document(lines: &[Value]) -> Document {
-    let history: History = serde_json::from_value(json!({
+    of(history(lines))
+}
+
+fn history(lines: &[Value]) -> History {
+    serde_json::from_value(json!({
         "format": "punctual.history/1",
         "method": {
             "by": "run", "level": 0.05, "series": 2, "look_level": 0.001, "recent": 10, "confidence": 0.95, "draws": 1,
@@ -34,7 +38,10 @@ fn document(lines: &[Value]) -> Document {
         "missing": [],
         "refused": [],
     }))
-    .unwrap();
+    .unwrap()
+}
+
+fn of(history: History) -> Document {
     Document::new(&Material {
         histories: vec![history],
         ..Material::default()
@@ -99,6 +106,19 @@ fn an_invalid_run_is_marked_as_that_beside_imported_ones() {
     let warnings = document.drawings().into_iter().map(Drawing::warnings);
     let warnings: Vec<Vec<String>> = warnings.collect();
     assert_eq!(warnings, [["INVALID: runs"], ["not checked: runs"]]);
+    // As an older program wrote it.
+    let mut old = line("old", &[series("p99", "no_change")]);
+    for run in old["runs"].as_array_mut().unwrap() {
+        run["valid"] = json!(false);
+    }
+    let mut old = history(&[old]);
+    old.remarks = vec![punctual_model::Finding::observed(
+        "imported",
+        "12 of 12 runs were imported",
+    )];
+    let old = of(old);
+    let warnings = old.drawings().into_iter().map(Drawing::warnings);
+    assert_eq!(warnings.collect::<Vec<_>>(), [["not checked: runs"]]);
     let text = page(&document, 80, Detail::Summary);
     assert!(
         text.contains("1 run not valid") && text.contains("12 runs not checked"),

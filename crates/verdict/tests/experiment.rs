@@ -200,7 +200,10 @@ fn what_a_fraction_cannot_tell_apart_is_tested_and_named_once() {
     let named: Vec<_> = effects
         .iter()
         .map(|effect| {
-            let aliases = effect.aliased.iter().map(|of| names(of).join(" x "));
+            let aliases = effect
+                .aliased
+                .iter()
+                .map(|alias| names(&alias.of).join(" x "));
             (
                 names(&effect.of).join(" x "),
                 aliases.collect::<Vec<_>>().join(", "),

@@ -81,6 +81,7 @@ pub(super) fn run(
     let begun = &sleepers.origin;
     frame.start_at(&crew, |origin| begun.store(origin.get(), Ordering::Relaxed))?;
     frame.wait(HEAD_START + SETTLE, || judge.progress(&sleepers.lost()));
+    judge.settled(sleepers.warmed_up(), Nanos::ZERO);
     let mut on = false;
     for traced in blocks.order() {
         if traced != on {
@@ -281,6 +282,13 @@ impl Sleepers {
                 samples.push(sample);
             }
         }
+    }
+
+    /// Counts the first wake-ups, of threads that have just begun.
+    fn warmed_up(&mut self) -> u64 {
+        let mut samples = vec![Vec::new(); self.rings.len()];
+        self.drain(&mut samples);
+        samples.iter().map(|of| of.len() as u64).sum()
     }
 
     fn lost(&self) -> Vec<u64> {

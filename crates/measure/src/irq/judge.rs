@@ -233,7 +233,7 @@ impl Judge {
             found.findings.push(Finding::observed(
                 "between-blocks",
                 format!(
-                    "a wake-up that was due while tracing was switched was {} late, later than all in the figures",
+                    "a wake-up that was due between two blocks was {} late, later than all in the figures",
                     self.latest_settled
                 ),
             ));

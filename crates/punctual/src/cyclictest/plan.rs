@@ -219,12 +219,22 @@ fn c_number(text: &str) -> Option<u32> {
         .flatten()
 }
 
-/// Until the first deadline of the first thread that is not before the time that was asked for, as in the original.
+/// Until the first wake-up of any thread that is not before the time that was asked for, as in the original.
 fn duration(options: &Options) -> Option<Nanos> {
     let wanted = Nanos::from_secs(options.duration_s);
+    if wanted.is_zero() {
+        return None;
+    }
     let interval = Nanos::from_micros(options.interval_us);
-    let wake_ups = wanted.get().div_ceil(interval.get().max(1));
-    (!wanted.is_zero()).then(|| interval.times(wake_ups))
+    if timer(options) == TimerKind::Relative {
+        // The next sleep begins where the one before ended: one that ended before the time is followed by another.
+        return Some(wanted + interval - Nanos::new(1));
+    }
+    let last = |thread: u32| {
+        let interval = interval + Nanos::from_micros(options.distance_us).times(thread.into());
+        interval.times(wanted.get().div_ceil(interval.get().max(1)))
+    };
+    (0..options.threads).map(last).min()
 }
 
 #[cfg(test)]
@@ -264,6 +274,10 @@ mod tests {
         assert_eq!(lasts("-D 1 -i 300000"), Nanos::from_millis(1_200));
         assert_eq!(lasts("-D 1 -i 2000000"), Nanos::from_secs(2));
         assert_eq!(lasts("-D 5 -i 2000000"), Nanos::from_secs(6));
+        // The second thread wakes up at 1 s, the first one at 1.2 s.
+        assert_eq!(lasts("-t 2 -D 1 -i 300000 -d 200000"), Nanos::from_secs(1));
+        let relative = Nanos::new(1_299_999_999);
+        assert_eq!(lasts("-r -D 1 -i 300000"), relative);
     }
 
     #[test]

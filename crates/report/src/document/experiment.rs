@@ -10,9 +10,9 @@
 mod front;
 
 use punctual_model::{
-    ComparedFigure, ComparedGroup, ComparisonScale, ExperimentFactor, ExperimentResults,
-    FactorEffect, GroupFigure, LevelChange, MeasurementResults, Ordered as _, figure_heading,
-    figure_words,
+    AliasedEffect, ComparedFigure, ComparedGroup, ComparisonScale, ExperimentFactor,
+    ExperimentResults, FactorEffect, GroupFigure, LevelChange, MeasurementResults, Ordered as _,
+    figure_heading, figure_words,
 };
 
 use super::comparison;
@@ -111,9 +111,9 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
     }
     if let Some(state) = &results.sequential {
         let looks: Vec<String> = state.looks.iter().map(ToString::to_string).collect();
-        let after = match looks.is_empty() {
-            true => "not yet".to_owned(),
-            false => format!("after {} blocks", looks.join(", ")),
+        let (after, which) = match looks.is_empty() {
+            true => ("not yet".to_owned(), "first planned"),
+            false => (format!("after {} blocks", looks.join(", ")), "latest"),
         };
         let decided = state.comparisons.iter();
         let decided: Vec<_> = decided.filter_map(|c| Some((c, c.found_after?))).collect();
@@ -121,7 +121,7 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
             "Looked",
             format!(
                 "{after}; {} of {} comparisons decided; all looks together spend at most {} ({}). A \
-                 verdict of an effect stands only where a look found it. p is corrected for the latest look, intervals are not",
+                 verdict of an effect stands only where a look found it. p is corrected for the {which} look, intervals are not",
                 decided.len(),
                 state.comparisons.len(),
                 percent(state.alpha),
@@ -294,13 +294,16 @@ fn name(effect: &FactorEffect) -> String {
 fn aliased_name(effect: &FactorEffect, factors: &[ExperimentFactor]) -> String {
     let short = |change: &LevelChange| {
         let mut factors = factors.iter();
-        let factor = factors.find(|factor| factor.name == change.factor);
-        match factor.is_some_and(|factor| factor.levels.len() > 2) {
-            true => format!("{} {}", change.factor, change.level),
-            false => change.factor.clone(),
+        let levels = factors.find(|factor| factor.name == change.factor);
+        let levels = levels.map_or(&[][..], |factor| &factor.levels);
+        // The other way round it needs both of its levels.
+        match (levels.first() == Some(&change.level), levels.len()) {
+            (true, _) => format!("{} {} for {}", change.factor, change.level, change.from),
+            (false, 3..) => format!("{} {}", change.factor, change.level),
+            (false, _) => change.factor.clone(),
         }
     };
-    let alias = |of: &Vec<LevelChange>| of.iter().map(short).collect::<Vec<_>>().join(" x ");
+    let alias = |alias: &AliasedEffect| alias.of.iter().map(short).collect::<Vec<_>>().join(" x ");
     let aliases = effect.aliased.iter().map(alias);
     let names: Vec<String> = std::iter::once(name(effect)).chain(aliases).collect();
     names.join(" = ")
@@ -375,13 +378,18 @@ fn effects(
         let note = "Signed values are differences, not ratios.";
         table.notes.push(note.to_owned());
     }
-    if effects.any(|e| e.of.len() > 1) {
+    let mut aliases = measurement.effects.iter().flat_map(|e| &e.aliased);
+    if effects.any(|e| e.of.len() > 1) || aliases.clone().any(|alias| alias.of.len() > 1) {
         let note = "x: an interaction, one effect with the other, over it without.";
         table.notes.push(note.to_owned());
     }
     if measurement.effects.iter().any(|e| !e.aliased.is_empty()) {
-        let note = "=: these cells cannot tell the effects apart; they are tested once.";
+        let note = "=: these cells cannot tell the effects apart; they are tested once, and the figure is that of the first.";
         table.notes.push(note.to_owned());
+        if aliases.any(|alias| (alias.power - 2.0).abs() < 1e-9) {
+            let note = "As an interaction it is the square of that ratio, or twice the difference.";
+            table.notes.push(note.to_owned());
+        }
     }
     table.notes.push(format!(
         "Low, High: {} interval over blocks.",

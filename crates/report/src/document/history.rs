@@ -174,7 +174,7 @@ fn answer(history: &History) -> Answer {
     ] {
         let runs = history.lines.iter().flat_map(|line| &line.runs);
         let of = runs
-            .filter(|run| !run.valid && validity_of(run, &times) == of)
+            .filter(|run| !run.valid && validity_of(history, run, &times) == of)
             .count();
         if of > 0 {
             let of = counted(of as u64, "run");
@@ -269,9 +269,11 @@ fn place(line: &HistoryLine, number: u64) -> String {
     line.runs.get(number).map_or_else(String::new, called)
 }
 
-/// How far a run can be believed.
-fn validity_of(run: &HistoryRun, times: &Times) -> Validity {
-    match run.imported {
+/// How far a run of `history` can be believed. Files of older programs do not say which runs were imported, but that some were.
+fn validity_of(history: &History, run: &HistoryRun, times: &Times) -> Validity {
+    let mut runs = history.lines.iter().flat_map(|line| &line.runs);
+    let says = |history: &History| history.remarks.iter().any(|remark| remark.id == "imported");
+    match run.imported || (!run.valid && says(history) && !runs.any(|run| run.imported)) {
         true => Validity::Imported,
         false => times.validity(run.valid),
     }
@@ -455,7 +457,7 @@ fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistoryS
         let Some(value) = value else { continue };
         let mut point = Point::at(number as f64 + 1.0, value / scale);
         point.label = Some(called(run));
-        let validity = validity_of(run, &times);
+        let validity = validity_of(history, run, &times);
         match parts.iter_mut().find(|(of, _)| *of == validity) {
             Some((_, points)) => points.push(point),
             None => parts.push((validity, vec![point])),

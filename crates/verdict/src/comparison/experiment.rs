@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use punctual_model::{
-    Better, ComparisonScale, EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor,
-    ExperimentResults, FactorEffect, Finding, Interval, LevelChange, LookRule, MeasurementResults,
-    ParetoCell, ParetoValue, StudySkipped,
+    AliasedEffect, Better, ComparisonScale, EXPERIMENT_RESULTS_FORMAT, ExperimentCell,
+    ExperimentFactor, ExperimentResults, FactorEffect, Finding, Interval, LevelChange, LookRule,
+    MeasurementResults, ParetoCell, ParetoValue, StudySkipped,
 };
 use punctual_stats::design::{
     Contrast, ContrastResult, Factor, contrasts, estimate, joint_p, pareto,
@@ -362,13 +362,24 @@ fn effect(
             from: factor.levels.first()?.clone(),
         })
     };
-    let changes = |of: &Vec<(usize, usize)>| of.iter().filter_map(change).collect();
+    let changes =
+        |of: &[(usize, usize)]| -> Vec<LevelChange> { of.iter().filter_map(change).collect() };
+    let aliased = |(of, factor): &(Vec<(usize, usize)>, f64)| {
+        let mut of = changes(of);
+        if let Some(first) = of.first_mut().filter(|_| *factor < 0.0) {
+            std::mem::swap(&mut first.level, &mut first.from);
+        }
+        AliasedEffect {
+            of,
+            power: factor.abs(),
+        }
+    };
     FactorEffect {
         figure: String::new(),
         unit: String::new(),
         better: Better::Neither,
         of: changes(&contrast.of),
-        aliased: contrast.aliased.iter().map(changes).collect(),
+        aliased: contrast.aliased.iter().map(aliased).collect(),
         scale,
         estimate: result.estimate.map(back),
         interval: result.interval.map(|(low, high)| Interval {

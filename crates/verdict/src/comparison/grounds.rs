@@ -229,7 +229,7 @@ fn resolution(
     let step = steps[0].max(steps[1]);
     let values = [result.baseline.estimate?, result.candidate.estimate?];
     let least = values[0].min(values[1]);
-    if step <= 0.0 || least <= 0.0 {
+    if step <= 0.0 {
         return None;
     }
     // A value may be as little as a step below what is written, where upper ends are.

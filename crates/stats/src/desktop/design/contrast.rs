@@ -33,20 +33,21 @@ pub struct Contrast {
     /// What it is the effect of: one factor and its level, or two for an interaction. Places in the
     /// list of factors, and of the factor's levels.
     pub of: Vec<(usize, usize)>,
-    /// What else it is the effect of, by these cells: contrasts that are multiples of this one.
-    pub aliased: Vec<Vec<(usize, usize)>>,
+    /// What else it is the effect of, by these cells: contrasts that are multiples of this one, each with how often it is this one.
+    pub aliased: Vec<(Vec<(usize, usize)>, f64)>,
     /// One weight a cell.
     pub weights: Vec<f64>,
 }
 
 impl Contrast {
-    /// Whether the other one has the same weights, up to a factor: whatever the values are, both have the same p-value.
-    fn is_multiple(&self, other: &Self) -> bool {
+    /// By which factor the other one has the same weights, if it has: whatever the values are, both have the same p-value then.
+    fn factor_of(&self, other: &Self) -> Option<f64> {
         let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let (a, b) = (&self.weights, &other.weights);
         let lengths = product(a, a) * product(b, b);
         // Cauchy and Schwarz.
-        (lengths - product(a, b).powi(2)).abs() <= 1e-9 * lengths
+        let same = (lengths - product(a, b).powi(2)).abs() <= 1e-9 * lengths;
+        same.then(|| product(a, b) / product(a, a))
     }
 }
 
@@ -76,10 +77,13 @@ pub fn contrasts(factors: &[Factor], cells: &[Vec<usize>]) -> Vec<Contrast> {
         let Some(new) = difference(cells, of) else {
             return;
         };
-        match all.iter_mut().find(|known| known.is_multiple(&new)) {
-            Some(known) => known.aliased.push(new.of),
-            None => all.push(new),
+        for known in &mut all {
+            if let Some(factor) = known.factor_of(&new) {
+                known.aliased.push((new.of, factor));
+                return;
+            }
         }
+        all.push(new);
     };
     for (factor, levels) in levels_of(factors) {
         add(&[(factor, levels)]);
@@ -336,8 +340,20 @@ mod tests {
             .iter()
             .map(|c| (c.of.clone(), c.aliased.clone()))
             .collect();
-        let alias = |a: usize, b: usize, c: usize| (vec![(a, 1)], vec![vec![(b, 1), (c, 1)]]);
+        let alias =
+            |a: usize, b: usize, c: usize| (vec![(a, 1)], vec![(vec![(b, 1), (c, 1)], 2.0)]);
         assert_eq!(of, [alias(0, 1, 2), alias(1, 0, 2), alias(2, 0, 1)]);
+    }
+
+    #[test]
+    fn an_effect_that_goes_the_other_way_is_the_same_question() {
+        let two = |name: &str| factor(name, &["no", "yes"]);
+        let all = contrasts(&[two("a"), two("b")], &[vec![1, 0], vec![0, 1]]);
+        let [one] = all.as_slice() else {
+            panic!("{all:#?}");
+        };
+        assert_eq!(one.of, [(0, 1)]);
+        assert_eq!(one.aliased, [(vec![(1, 1)], -1.0)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{
     Better, ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Finding, LookRule,
-    MeasurementResults, SequentialComparison, SequentialState,
+    MeasurementResults, SequentialComparison, SequentialState, WithheldReason,
 };
 use punctual_stats::sequential::{Looks, Spending};
 
@@ -139,8 +139,9 @@ fn p_values(
         };
         match compare(early.groups, &asked) {
             Ok(comparison) => known.extend(comparison.results.into_iter().filter_map(|result| {
-                // Runs that give no grounds for a verdict decide nothing.
-                if result.withheld.is_some() {
+                // Runs that give no grounds for a verdict decide nothing. Zeros are a reason where nothing is found alone.
+                let reason = result.withheld.as_ref().map(|withheld| withheld.reason);
+                if reason.is_some_and(|reason| reason != WithheldReason::Zeros) {
                     return None;
                 }
                 let key = (
