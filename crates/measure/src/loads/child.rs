@@ -26,6 +26,9 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// Time between two looks at the wish to stop while it is not ready.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// How long after a program's last work its end is reported, at most: it is looked for, and its last words are waited for.
+const END_IS_TOLD: Duration = REPORT_EVERY.saturating_add(Duration::from_millis(150));
+
 /// What loads that are programs have to end by themselves.
 const GRACE: Duration = Duration::from_secs(4);
 
@@ -178,6 +181,9 @@ impl LoadProcess {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+        if self.has_programs {
+            gone |= self.hear_of_ends(end);
+        }
         gone |= self
             .child
             .try_wait()
@@ -186,6 +192,21 @@ impl LoadProcess {
             self.ledger.note_gone();
         }
         self.ledger.judge(end, Instant::now())
+    }
+
+    /// Waits for the news that a program had ended before the `end`. Returns whether the process of all loads has.
+    fn hear_of_ends(&mut self, end: Instant) -> bool {
+        let until = Instant::now() + END_IS_TOLD;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.messages.recv_timeout(left) {
+                Ok(Message::Report(report, at)) => {
+                    self.ledger.note(&report, at, end);
+                }
+                Err(RecvTimeoutError::Timeout) => return false,
+                Ok(Message::Gone) | Err(RecvTimeoutError::Disconnected) => return true,
+            }
+        }
     }
 }
 
@@ -424,6 +445,18 @@ mod tests {
             "echo ready; echo died 0 was killed; while :; do echo work 0 5 1; sleep 0.05; done";
         let mut load = shell(script).unwrap();
         let evidence = load.evidence(&AtomicBool::new(false));
+        assert_eq!(evidence[0].fault.as_deref(), Some("was killed"));
+    }
+
+    #[test]
+    fn a_program_that_had_ended_is_told_after_its_last_work() {
+        let script = "echo ready; sleep 0.3; \
+                      printf 'work 0 100 1\\nwork 0 200 2\\ndied 0 was killed\\n'; exec sleep 60";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let loads = vec!["cmd:true".parse().unwrap()];
+        let mut load = LoadProcess::start(command, loads, &AtomicBool::new(false)).unwrap();
+        let evidence = load.evidence(&AtomicBool::new(true));
         assert_eq!(evidence[0].fault.as_deref(), Some("was killed"));
     }
 
