@@ -129,11 +129,12 @@ fn nothing_stays_of_a_copy_that_is_stopped() {
         return;
     };
     for host in &names {
+        // Where who becomes root looks too.
         fleet.on(
             host,
-            "mount -t tmpfs none /usr/local/sbin
-             printf '#!/bin/sh\\nsleep 10000; exec /usr/bin/sha256sum \"$@\"\\n' >/usr/local/sbin/sha256sum
-             chmod 755 /usr/local/sbin/sha256sum",
+            "mount -t tmpfs none /usr/local/bin
+             printf '#!/bin/sh\\nsleep 10000 && exec /usr/bin/sha256sum \"$@\"\\n' >/usr/local/bin/sha256sum
+             chmod 755 /usr/local/bin/sha256sum",
         );
     }
     // One of them as who logs in, and one as whom it becomes.
