@@ -333,17 +333,26 @@ pub(crate) fn signal(signal: &str, target: &str) {
 pub(crate) struct Tmpfs(PathBuf);
 
 impl Tmpfs {
-    /// Mounts one of `size`, such as `64k`, at `path`.
+    /// Mounts one of `size`, such as `64k`, at `path`. Others may enter neither it nor what it hides, so that the program takes
+    /// both for places of its own.
     pub(crate) fn mount(path: &Path, size: &str) -> Self {
         fs::create_dir_all(path).unwrap();
-        let options = format!("size={size},mode=755");
+        let own = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(path, own).unwrap();
+        let options = format!("size={size},mode=700");
         run("mount", &["-t", "tmpfs", "-o", &options, "tmpfs"], path);
         Self(path.to_owned())
     }
 
-    /// Makes it read-only.
+    /// Makes it read-only. It is busy for as long as somebody who looks into the files of all processes has one of it open, though
+    /// who wrote that has ended.
     pub(crate) fn make_read_only(&self) {
-        run("mount", &["-o", "remount,ro"], &self.0);
+        let remount = || {
+            let mut mount = Command::new("mount");
+            mount.args(["-o", "remount,ro"]).arg(&self.0).status()
+        };
+        let is_done = super::wait_until(|| remount().unwrap().success());
+        assert!(is_done, "{} stays busy", self.0.display());
     }
 
     /// Fills it with a file, and returns that.

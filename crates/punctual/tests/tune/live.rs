@@ -396,19 +396,11 @@ fn a_bound_on_idle_latency_is_held_until_the_revert() {
     assert!(machine::dma_latency_is_back(Some(before)));
 }
 
-/// Gives the state a small file system.
-fn state_of_its_own(live: &Live) -> Tmpfs {
-    let tmpfs = Tmpfs::mount(&live.state(), "64k");
-    let own = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-    fs::set_permissions(live.state(), own).unwrap();
-    tmpfs
-}
-
 #[test]
 fn a_full_disk_is_no_place_for_a_journal_and_nothing_is_changed() {
     let Some(live) = Live::new() else { return };
     let before = live.dump();
-    let tmpfs = state_of_its_own(&live);
+    let tmpfs = Tmpfs::mount(&live.state(), "64k");
     let fill = tmpfs.fill();
     for verb in [
         "apply --set vm.swappiness=11",
@@ -430,7 +422,7 @@ fn a_full_disk_is_no_place_for_a_journal_and_nothing_is_changed() {
 fn a_file_system_that_became_read_only_is_not_in_the_way_of_a_revert() {
     let Some(live) = Live::new() else { return };
     let before = live.dump();
-    let tmpfs = state_of_its_own(&live);
+    let tmpfs = Tmpfs::mount(&live.state(), "64k");
     live.tune("apply --set vm.swappiness=11").fine();
     tmpfs.make_read_only();
     let status = live.tune("status");
