@@ -128,9 +128,11 @@ impl Image {
     pub fn models(&self) -> Vec<Model> {
         if self.says("PREEMPT_RT") {
             vec![Model::Rt]
+        } else if self.is_dynamic() && self.is_since(Tree::ONLY_LAZY) {
+            vec![Model::Full, Model::Lazy]
         } else if self.is_dynamic() {
             vec![Model::None, Model::Voluntary, Model::Full]
-        } else if self.says("PREEMPT") && !self.may_be_lazy() {
+        } else if self.says("PREEMPT") && !self.is_since(Tree::LAZY) {
             vec![Model::Full]
         } else {
             Vec::new()
@@ -146,7 +148,8 @@ impl Image {
     /// processors have later than others.
     pub fn can_run(&self, model: Model) -> bool {
         let preempts = self.is_dynamic() || self.says("PREEMPT");
-        let open = matches!(model, Model::Full | Model::Lazy) && preempts && self.may_be_lazy();
+        let open =
+            matches!(model, Model::Full | Model::Lazy) && preempts && self.is_since(Tree::LAZY);
         open || self.models().contains(&model)
     }
 
@@ -155,14 +158,9 @@ impl Image {
         version.split_whitespace().any(|found| found == word)
     }
 
-    fn may_be_lazy(&self) -> bool {
-        let mut numbers = self
-            .release
-            .as_deref()
-            .unwrap_or_default()
-            .split(['.', '-', '+']);
-        let mut number = || numbers.next()?.parse::<u32>().ok();
-        matches!((number(), number()), (Some(major), Some(minor)) if (major, minor) >= Tree::LAZY)
+    fn is_since(&self, version: (u32, u32)) -> bool {
+        let number = self.release.as_deref().and_then(Tree::number);
+        number.is_some_and(|number| number >= version)
     }
 }
 
@@ -355,6 +353,10 @@ mod tests {
         }
         let dynamic = |release| of(release, "#1 SMP PREEMPT_DYNAMIC Mon");
         assert!(dynamic("6.13.2").can_run(lazy) && !dynamic("6.12.2").can_run(lazy));
+        assert!(dynamic("6.19.3").can_run(Model::Voluntary));
+        // Since 7.0 there are two.
+        assert_eq!(dynamic("7.0.0-1-amd64").models(), [full, lazy]);
+        assert!(!dynamic("7.0-rc1").can_run(Model::Voluntary));
     }
 
     #[test]

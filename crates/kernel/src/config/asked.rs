@@ -150,17 +150,21 @@ pub(super) fn undone(
     if is_asked || value == wanted || (demand.if_there && !is_there) {
         return None;
     }
-    let by = demand.by?;
     // The model is what a build is called by, and recorded with.
-    if by.is_set && !demand.is_model {
-        let part = by.part;
+    if let Some(by) = demand
+        .by
+        .as_ref()
+        .filter(|by| by.is_set && !demand.is_model)
+    {
+        let part = &by.part;
         return Some(Undone::Said(format!(
             "{part} overrides {from}, which has {name}={wanted}"
         )));
     }
-    let why = match is_there {
-        true => format!("{from} asks for {wanted}, and {} undoes it", by.part),
-        false => explain(kconfig, values, &name, &wanted),
+    let why = match demand.by.filter(|_| is_there) {
+        Some(by) => format!("{from} asks for {wanted}, and {} undoes it", by.part),
+        // A later part asks for the same if it is there, and it is not.
+        None => explain(kconfig, values, &name, &wanted),
     };
     Some(Undone::Unmet(UnmetOption {
         value: value.to_owned(),
@@ -174,7 +178,7 @@ pub(super) fn undone(
 mod tests {
     use punctual_model::KernelModel;
 
-    use super::super::configure::Base;
+    use super::super::configure::{Base, only_there};
     use super::*;
 
     fn wish() -> Wish {
@@ -206,6 +210,36 @@ mod tests {
                 "set HZ=1000",
                 "set CONFIG_SMP=n"
             ]
+        );
+    }
+
+    #[test]
+    fn what_a_name_promises_is_missed_though_a_file_wants_it_only_if_it_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("Kconfig"), "config EXPERT\n\tbool \"e\"\n").unwrap();
+        let file = dir.path().join("my.config");
+        std::fs::write(&file, "# if-there: PREEMPT_RT\nCONFIG_PREEMPT_RT=y\n").unwrap();
+        let kconfig = Kconfig::read(dir.path(), "x86").unwrap();
+        let with_file = Wish {
+            with: Vec::new(),
+            without: Vec::new(),
+            files: vec![file],
+            set: Vec::new(),
+            ..wish()
+        };
+        let mut all = asked(&with_file).unwrap();
+        only_there(&mut all.fragment, &kconfig);
+        let values = Values::default();
+        let undone = all
+            .demands
+            .into_iter()
+            .find_map(|demand| undone(demand, &all.fragment, &values, &kconfig));
+        let Some(Undone::Unmet(option)) = undone else {
+            panic!("{undone:?}");
+        };
+        assert_eq!(
+            (option.name.as_str(), option.why.as_str()),
+            ("PREEMPT_RT", "this source has no such option")
         );
     }
 

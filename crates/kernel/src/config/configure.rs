@@ -227,7 +227,7 @@ pub fn configure(
 }
 
 /// Takes out what the source does not have and need not have.
-fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
+pub(super) fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
     for name in std::mem::take(&mut fragment.if_there) {
         if !kconfig.options.contains_key(&name) {
             fragment.wanted.remove(&name);
@@ -253,10 +253,22 @@ fn quote(wanted: &mut Values, kconfig: &Kconfig) {
     }
 }
 
+/// The option that a whole configuration of each architecture has, and its directory below `arch`.
+const ARCHITECTURES: [(&str, &str); 9] = [
+    ("X86", "x86"),
+    ("ARM64", "arm64"),
+    ("ARM", "arm"),
+    ("LOONGARCH", "loongarch"),
+    ("MIPS", "mips"),
+    ("PPC", "powerpc"),
+    ("RISCV", "riscv"),
+    ("S390", "s390"),
+    ("SPARC", "sparc"),
+];
+
 /// Refuses a base of another architecture, most of which Kconfig would drop silently.
 fn is_for(tree: &Tree, base: &Base, values: &Values) -> Result<(), ConfigError> {
-    let known = [("X86", "x86"), ("ARM64", "arm64")];
-    let of = known.iter().find(|(name, _)| values.is_on(name));
+    let of = ARCHITECTURES.iter().find(|(name, _)| values.is_on(name));
     match of {
         Some((_, of)) if *of != tree.srcarch() => Err(ConfigError::Usage {
             option: format!("--base {}", base.name()),

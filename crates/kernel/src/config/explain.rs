@@ -83,6 +83,7 @@ fn takes_no_such(kconfig: &Kconfig, values: &Values, name: &str, wanted: &str) -
 fn lacking(definition: &Definition, values: &Values) -> Vec<String> {
     let mut lacking = Vec::new();
     let prompt = definition.prompt.iter().flatten();
+    let prompt = prompt.chain(&definition.visible);
     for (condition, is_prompt) in definition
         .depends
         .iter()
@@ -157,9 +158,9 @@ fn why_on(kconfig: &Kconfig, values: &Values, name: &str, definitions: &[Definit
     if !by.is_empty() {
         return format!("selected by {}", listed(&by));
     }
-    let prompts = definitions.iter().filter_map(|d| d.prompt.as_ref());
-    let hidden: Vec<String> = prompts
-        .flatten()
+    let settable = definitions.iter().filter(|d| d.prompt.is_some());
+    let hidden: Vec<String> = settable
+        .flat_map(|d| d.prompt.iter().flatten().chain(&d.visible))
         .filter_map(|when| when.as_ref().ok())
         .filter(|when| when.value(values) == Some(Tri::No))
         .map(ToString::to_string)
@@ -210,7 +211,10 @@ mod tests {
         config USER\n\tbool \"u\"\n\tselect HIDDEN\n\tselect LIB if EXPERT\nconfig LIB\n\tbool \"lib\"\n\
         config CPUS\n\tint \"n\"\n\trange 1 1 if !SMP\n\trange 2 MOST\nconfig MOST\n\tint\n\
         config SMP\n\tbool \"smp\"\nconfig KVM\n\ttristate \"kvm\"\n\
-        choice\n\tprompt \"p\"\nconfig P_NONE\n\tbool \"none\"\nconfig P_FULL\n\tbool \"full\"\n\tdepends on !RT\nendchoice\n";
+        choice\n\tprompt \"p\"\nconfig P_NONE\n\tbool \"none\"\nconfig P_FULL\n\tbool \"full\"\n\tdepends on !RT\nendchoice\n\
+        menu \"m\"\n\tvisible if EXPERT\nconfig SHOWN\n\tbool \"s\"\n\tdefault y\nendmenu\n\
+        choice\n\tprompt \"q\" if EXPERT\nconfig Q_ONE\n\tbool \"one\"\nconfig Q_TWO\n\tbool \"two\"\nendchoice\n\
+        config HERTZ\n\tint \"h\"\n\tdepends on TEST if USER\n\trange 1 64\n";
 
     fn why(config: &str, name: &str, wanted: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
@@ -254,6 +258,30 @@ mod tests {
         let modules = "CONFIG_MODULES=y\nCONFIG_KVM=y";
         assert!(why(modules, "KVM", "m").starts_with("all its dependencies are met"));
         assert_eq!(why("", "SMP", "m"), "it is y or n");
+    }
+
+    #[test]
+    fn a_dependency_with_a_condition_is_in_the_way_only_where_that_holds() {
+        assert_eq!(why("", "HERTZ", "512"), "its range is 1 to 64");
+        assert_eq!(
+            why("CONFIG_USER=y", "HERTZ", "512"),
+            "depends on TEST || USER=n (here TEST=n, USER=y)"
+        );
+    }
+
+    #[test]
+    fn what_hides_a_menu_or_a_choice_is_named() {
+        let by_hand = "depends on EXPERT, which is n (to be set by hand)";
+        assert_eq!(why("", "SHOWN", "y"), by_hand);
+        assert_eq!(why("CONFIG_Q_ONE=y", "Q_TWO", "y"), by_hand);
+        assert_eq!(
+            why("CONFIG_SHOWN=y", "SHOWN", "n"),
+            "on by default, and can be switched off only with EXPERT"
+        );
+        assert_eq!(
+            why("CONFIG_Q_ONE=y\nCONFIG_EXPERT=y", "Q_TWO", "y"),
+            "Q_ONE is chosen instead, and the two exclude each other"
+        );
     }
 
     #[test]

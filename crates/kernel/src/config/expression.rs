@@ -61,6 +61,35 @@ impl Expr {
         rest.is_empty().then_some(expr)
     }
 
+    /// Reads what an option depends on: a condition, which since Linux 7.0 may count only if another one holds.
+    pub(crate) fn dependency(text: &str) -> Option<Self> {
+        let tokens = tokens(text)?;
+        let mut parts = tokens.split(|token| matches!(token, Token::Word(word) if word == "if"));
+        let (first, when) = (parts.next()?, parts.next());
+        if tokens.len() > LONGEST || parts.next().is_some() {
+            return None;
+        }
+        let whole = |mut rest: &[Token]| or(&mut rest, 0).filter(|_| rest.is_empty());
+        let depends = whole(first)?;
+        match when {
+            None => Some(depends),
+            Some(when) => Some(Self::Or(Box::new(depends), Box::new(whole(when)?.off()))),
+        }
+    }
+
+    /// Returns the condition that this one is n.
+    fn off(self) -> Self {
+        match self {
+            Self::Symbol(_) => {
+                Self::Compare(Box::new(self), "=", Box::new(Self::Symbol("n".to_owned())))
+            }
+            Self::And(a, b) => Self::Or(Box::new(a.off()), Box::new(b.off())),
+            Self::Or(a, b) => Self::And(Box::new(a.off()), Box::new(b.off())),
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+
     /// Returns the value under `values`, or nothing where a macro decides.
     pub(crate) fn value(&self, values: &Values) -> Option<Tri> {
         match self {
@@ -322,6 +351,20 @@ mod tests {
             ("Y || $(success,test -e (a))", Tri::Yes),
         ] {
             assert_eq!(value(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_dependency_counts_only_if_its_condition_holds() {
+        for (text, means) in [
+            ("X", "X"),
+            ("X if Y", "X || Y=n"),
+            ("X if Y && !(Z || M)", "X || Y=n || Z || M"),
+        ] {
+            assert_eq!(Expr::dependency(text).unwrap().to_string(), means);
+        }
+        for text in ["X if", "if Y", "X if Y if Z", "X Y", ""] {
+            assert_eq!(Expr::dependency(text), None, "{text}");
         }
     }
 

@@ -115,6 +115,9 @@ impl Fragment {
             self.wanted.remove(name);
         }
         self.wanted.extend(&other.wanted);
+        // Whoever asks for an option without an "if" insists on it.
+        self.if_there
+            .retain(|name| !other.wanted.mentions(name) || other.if_there.contains(name));
         self.dropped.extend(other.dropped.iter().cloned());
         self.if_there.extend(other.if_there.iter().cloned());
     }
@@ -166,5 +169,9 @@ mod tests {
         assert!(!all.wanted.mentions("A"));
         assert_eq!(all.wanted.value("B"), "n");
         assert_eq!(all.if_there, ["B"]);
+        all.add(&Fragment::parse("CONFIG_A=y\n").unwrap());
+        assert_eq!(all.if_there, ["B"]);
+        all.add(&Fragment::parse("CONFIG_B=y\n").unwrap());
+        assert_eq!(all.if_there, [""; 0]);
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Definition {
     pub(crate) depends: Vec<Condition>,
     /// Whether a user can set it, and on what condition.
     pub(crate) prompt: Option<Option<Condition>>,
+    /// On what conditions of the menus and the choice around it a user can set it: `visible if`.
+    pub(crate) visible: Vec<Condition>,
     /// The choice that it is a member of.
     pub(crate) choice: Option<usize>,
     /// What its values are, where that is said here.
@@ -133,6 +135,7 @@ enum Open {
 struct Around {
     kind: &'static str,
     depends: Vec<Condition>,
+    visible: Vec<Condition>,
 }
 
 #[derive(Debug)]
@@ -179,11 +182,13 @@ impl Reader<'_> {
             "config" | "menuconfig" => {
                 self.close(open);
                 let depends = self.around.iter().flat_map(|a| a.depends.clone()).collect();
+                let visible = self.around.iter().flat_map(|a| a.visible.clone()).collect();
                 *open = Open::Option {
                     name: rest.to_owned(),
                     definition: Definition {
                         place,
                         depends,
+                        visible,
                         choice: self.choice,
                         ..Definition::default()
                     },
@@ -221,7 +226,7 @@ impl Reader<'_> {
     }
 
     fn property(&mut self, open: &mut Open, word: &str, rest: &str) {
-        let depends = (word == "depends").then(|| rest.strip_prefix("on").unwrap_or(rest));
+        let depends = (word == "depends").then(|| dependency(rest));
         if let Open::Option { definition, .. } = open {
             definition.kind = definition.kind.or_else(|| Kind::of(word));
         }
@@ -233,7 +238,7 @@ impl Reader<'_> {
                         definition.ranges.push((least, most, after_if(rest)));
                     }
                 }
-                "depends" => definition.depends.extend(depends.map(condition)),
+                "depends" => definition.depends.extend(depends),
                 "bool" | "tristate" | "string" | "int" | "hex" | "prompt" if !rest.is_empty() => {
                     definition.prompt = Some(after_if(rest));
                 }
@@ -246,8 +251,11 @@ impl Reader<'_> {
                 _ => {}
             },
             Open::Block(at) => {
-                if let (Some(text), Some(around)) = (depends, self.around.get_mut(*at)) {
-                    around.depends.push(condition(text));
+                if let Some(around) = self.around.get_mut(*at) {
+                    around.depends.extend(depends);
+                    if matches!(word, "visible" | "prompt" | "bool" | "tristate") {
+                        around.visible.extend(after_if(rest));
+                    }
                 }
             }
             Open::Nothing => {}
@@ -283,7 +291,11 @@ impl Reader<'_> {
     }
 
     fn begin(&mut self, kind: &'static str, depends: Vec<Condition>) {
-        self.around.push(Around { kind, depends });
+        self.around.push(Around {
+            kind,
+            depends,
+            visible: Vec::new(),
+        });
     }
 
     fn end(&mut self, open: &mut Open, kind: &str) {
@@ -305,6 +317,12 @@ impl Reader<'_> {
             self.found.options.entry(name).or_default().push(definition);
         }
     }
+}
+
+/// Reads what stands behind `depends`.
+fn dependency(rest: &str) -> Condition {
+    let text = rest.strip_prefix("on").unwrap_or(rest);
+    Expr::dependency(text).ok_or_else(|| text.trim().to_owned())
 }
 
 fn condition(text: &str) -> Condition {

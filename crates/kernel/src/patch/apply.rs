@@ -170,10 +170,11 @@ impl Attempt<'_> {
         let input = self.scratch.join("patch");
         fs::write(&input, self.patch.diffs()).map_err(PathError::at("write", &input))?;
         let trial = self.scratch.join("trial");
-        let answer = self.run(&trial, &input, &["--forward"])?;
+        let answer = self.run(&trial, &input, self.fuzz, &["--forward"])?;
         let text = answer.text();
         if !answer.status.success() {
-            let backwards = self.run(&trial, &input, &["--reverse", "--force"])?;
+            // Without context that is ignored: a removed line, put back, would fit anywhere.
+            let backwards = self.run(&trial, &input, 0, &["--reverse", "--force"])?;
             let there = backwards.status.success();
             let elsewhere = elsewhere(&backwards.text()).filter(|_| there);
             if there && elsewhere.is_none() {
@@ -201,7 +202,13 @@ impl Attempt<'_> {
     }
 
     /// Runs patch(1) on a fresh copy of the patch's files.
-    fn run(&self, trial: &Path, input: &Path, more: &[&str]) -> Result<Answer, PatchError> {
+    fn run(
+        &self,
+        trial: &Path,
+        input: &Path,
+        fuzz: u8,
+        more: &[&str],
+    ) -> Result<Answer, PatchError> {
         if trial.exists() {
             fs::remove_dir_all(trial).map_err(PathError::at("remove", trial))?;
         }
@@ -213,7 +220,7 @@ impl Attempt<'_> {
             .arg("-d")
             .arg(trial)
             .arg(format!("-p{}", self.patch.strip))
-            .arg(format!("--fuzz={}", self.fuzz))
+            .arg(format!("--fuzz={fuzz}"))
             .args([
                 "--batch",
                 // Nothing is fetched from a version control that a tree pretends to have.

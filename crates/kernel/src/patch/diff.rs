@@ -11,6 +11,8 @@ use super::error::SeriesError;
 enum Line<'a> {
     /// A path of a header, with a time stamp behind it.
     Path(&'a str),
+    /// One that nothing stands behind, so that it may have blanks.
+    Name(&'a str),
     /// A path that git has moved or copied.
     Renamed(&'a str),
     /// A line that patch(1) gets, with its end.
@@ -51,6 +53,7 @@ impl Patch {
         let mut files = BTreeSet::new();
         self.read(&mut |line| match line {
             Line::Path(path) => files.extend(self.path(path)),
+            Line::Name(name) => files.extend(self.name(name)),
             // These have no a/ and b/ in front.
             Line::Renamed(path) => drop(files.insert(unquoted(path.trim()))),
             Line::Kept(_) | Line::Binary | Line::Empty => {}
@@ -64,7 +67,7 @@ impl Patch {
         self.read(&mut |line| match line {
             Line::Binary => binary = true,
             Line::Empty => empty = true,
-            Line::Path(_) | Line::Renamed(_) | Line::Kept(_) => {}
+            Line::Path(_) | Line::Name(_) | Line::Renamed(_) | Line::Kept(_) => {}
         });
         let name = self.name.clone();
         match (binary, empty) {
@@ -131,11 +134,20 @@ impl Patch {
                 heard(Line::Kept(raw));
             } else if let Some(both) = line.strip_prefix("diff --git ") {
                 // Empty files and changes of mode have no other lines.
-                if let Some((a, b)) = two_names(both) {
-                    heard(Line::Path(a));
-                    heard(Line::Path(b));
+                let names = two_names(both);
+                if let Some((a, b)) = names {
+                    heard(Line::Name(a));
+                    heard(Line::Name(b));
                 }
-                heard(Line::Kept(raw));
+                match names {
+                    // patch(1) reads a name up to its first blank, unless it is in quotes.
+                    Some((a, b)) if a.contains(' ') && !a.starts_with('"') => {
+                        heard(Line::Kept(
+                            format!("diff --git \"{a}\" \"{b}\"\n").as_bytes(),
+                        ));
+                    }
+                    _ => heard(Line::Kept(raw)),
+                }
             } else if line == "GIT binary patch"
                 || (line.starts_with("Binary files ") && line.ends_with(" differ"))
             {
@@ -148,13 +160,18 @@ impl Patch {
 
     /// Strips a path of a header, without the time stamp behind it; nothing for `/dev/null`.
     pub(super) fn path(&self, header: &str) -> Option<String> {
-        let path = match header.split_once('\t') {
-            _ if header.starts_with('"') => unquoted(header),
+        match header.split_once('\t') {
+            _ if header.starts_with('"') => self.name(header),
             // A name with blanks has a tab behind it.
-            Some((path, _)) => path.trim_end().to_owned(),
+            Some((path, _)) => self.name(path.trim_end()),
             // Without a tab a time stamp follows a blank.
-            None => header.split(' ').next()?.to_owned(),
-        };
+            None => self.name(header.split(' ').next()?),
+        }
+    }
+
+    /// Strips a name that has nothing behind it.
+    pub(super) fn name(&self, name: &str) -> Option<String> {
+        let path = unquoted(name);
         if path == "/dev/null" {
             return None;
         }
@@ -166,9 +183,18 @@ impl Patch {
     }
 }
 
-/// Splits `a/NAME b/NAME`. Names with blanks are in quotes, or cannot be told apart.
-fn two_names(both: &str) -> Option<(&str, &str)> {
+/// Splits `a/NAME b/NAME`. Names with blanks are in quotes, or told apart where they are the same.
+pub(super) fn two_names(both: &str) -> Option<(&str, &str)> {
     let both = both.trim();
+    // What was moved has lines that say so; anything else has the same name twice.
+    let middle = both.len() / 2;
+    let halves = both
+        .split_at_checked(middle)
+        .and_then(|(a, b)| Some((a, b.strip_prefix(' ')?)));
+    let below = |name: &str| name.split_once('/').map(|(_, name)| name.to_owned());
+    if let Some((a, b)) = halves.filter(|(a, b)| below(a).is_some() && below(a) == below(b)) {
+        return Some((a, b));
+    }
     let end = match both.strip_prefix('"') {
         Some(inner) => {
             let mut escaped = false;
@@ -274,6 +300,15 @@ mod tests {
             "stamped.c",
         ];
         assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn a_change_of_mode_of_a_name_with_blanks_has_one_file() {
+        let text = "diff --git a/d/m x.sh b/d/m x.sh\nold mode 100644\nnew mode 100755\n\
+                    diff --git a/e b/e b/e b/e\nnew file mode 100644\nindex 000..e69\n\
+                    diff --git a/f.c b/f.c\nold mode 100644\nnew mode 100755\n";
+        let files: Vec<String> = patch(text).files().into_iter().collect();
+        assert_eq!(files, ["d/m x.sh", "e b/e", "f.c"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use punctual_model::FailedHunk;
 
-use super::diff::Patch;
+use super::diff::{Patch, two_names};
 
 /// No more is kept of its complaints, in characters.
 const LONGEST_SAID: usize = 400;
@@ -26,7 +26,11 @@ pub(super) fn failed_hunks(text: &str, patch: &Patch) -> Vec<FailedHunk> {
         let header = ["|--- ", "|+++ "]
             .iter()
             .find_map(|word| line.strip_prefix(word));
-        let named = header.and_then(|header| patch.path(header));
+        let git = line.strip_prefix("|diff --git ").and_then(two_names);
+        let named = match git {
+            Some((_, name)) => patch.name(name),
+            None => header.and_then(|header| patch.path(header)),
+        };
         if let Some(named) = begun(line).map(str::to_owned).or(named) {
             file = named;
             continue;

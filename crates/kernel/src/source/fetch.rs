@@ -212,6 +212,7 @@ impl Fetch<'_> {
             commit: None,
             tree: place.join("tree").display().to_string(),
             patches: Vec::new(),
+            seconds: None,
             at: self.options.at.clone(),
             name,
         };
@@ -263,6 +264,7 @@ impl Fetch<'_> {
             commit: commit(&tree),
             tree: place.join("tree").display().to_string(),
             patches: Vec::new(),
+            seconds: None,
             at: self.options.at.clone(),
             name,
         };
@@ -288,6 +290,7 @@ impl Fetch<'_> {
             commit: commit(&tree.path),
             tree: shown,
             patches: Vec::new(),
+            seconds: None,
             at: self.options.at.clone(),
             name,
         };

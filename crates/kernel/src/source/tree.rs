@@ -142,12 +142,18 @@ impl Tree {
     /// The first version that has `PREEMPT_LAZY`.
     pub const LAZY: (u32, u32) = (6, 13);
 
+    /// The first version in which architectures that have `PREEMPT_LAZY`, as x86-64 and arm64, have neither none nor voluntary.
+    pub const ONLY_LAZY: (u32, u32) = (7, 0);
+
+    /// Returns the first two numbers of a version or release.
+    pub fn number(version: &str) -> Option<(u32, u32)> {
+        let mut numbers = version.split(['.', '-', '+']).map(str::parse);
+        numbers.next()?.ok().zip(numbers.next()?.ok())
+    }
+
     /// Whether it has `PREEMPT_RT` for what it is built for: by its version, or by a patch that somebody applied.
     pub fn has_realtime(&self) -> bool {
-        let mut numbers = self.version.split(['.', '-']).map(str::parse::<u32>);
-        if let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next())
-            && (major, minor) >= Self::REALTIME
-        {
+        if Self::number(&self.version).is_some_and(|number| number >= Self::REALTIME) {
             return true;
         }
         let kconfig = self.path.join("arch").join(self.srcarch()).join("Kconfig");

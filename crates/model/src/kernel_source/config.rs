@@ -27,7 +27,7 @@ pub enum KernelModel {
     Lazy,
     /// Almost everywhere (`PREEMPT_RT`).
     Rt,
-    /// Chosen at boot among none, voluntary and full (`PREEMPT_DYNAMIC`).
+    /// Chosen at boot among none, voluntary and full; since Linux 7.0 among full and lazy (`PREEMPT_DYNAMIC`).
     Dynamic,
 }
 

@@ -8,7 +8,7 @@ mod view;
 use jiff::Timestamp;
 use punctual_kernel::build::{BuildError, Estimate, Order, build};
 use punctual_kernel::config::{Base, Wish};
-use punctual_kernel::source::KernelStore;
+use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, SourceOrigin};
 use punctual_sys::SysRoot;
 
@@ -68,6 +68,21 @@ pub(crate) fn built(
     Ok(report)
 }
 
+/// Requires that `version` has a preemption model that is asked for by name.
+pub(crate) fn has_model(option: &str, model: &str, version: &str) -> Result<(), CliError> {
+    let is_before = |other| Tree::number(version).is_some_and(|number| number < other);
+    let lacks = match model {
+        "lazy" if is_before(Tree::LAZY) => "no PREEMPT_LAZY, which came with 6.13",
+        "none" | "voluntary" if !is_before(Tree::ONLY_LAZY) => {
+            "only full and lazy besides PREEMPT_RT, as every version since 7.0"
+        }
+        _ => return Ok(()),
+    };
+    Err(CliError::usage(format!(
+        "{option} {model}: Linux {version} has {lacks}"
+    )))
+}
+
 fn one(
     stock: &KernelStore,
     source: &FoundSource,
@@ -77,7 +92,9 @@ fn one(
     (stop, shown): (&StopRequest, &Shown),
 ) -> Result<BuiltKernel, CliError> {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-    let seconds = i64::try_from(source.tree.seconds()).unwrap_or(i64::MAX);
+    let noted = source.known.as_ref().and_then(|known| known.seconds);
+    let seconds = noted.unwrap_or_else(|| source.tree.seconds());
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
     let order = Order {
         source: source.known.as_ref().map_or_else(
             || source.tree.path.display().to_string(),

@@ -75,6 +75,12 @@ fn unknown(name: &str) -> CliError {
     .hint("`punctual kernel list` lists them; or name a kernel image, such as /boot/vmlinuz-... or bzImage of a build")
 }
 
+/// Says what to do where somebody uses what is to be changed or removed.
+pub(crate) fn in_use(err: &KernelStoreError) -> Option<&'static str> {
+    let in_use = matches!(err, KernelStoreError::InUse { .. });
+    in_use.then_some("wait until that has ended, or stop it")
+}
+
 /// Returns this moment as records have it.
 pub(crate) fn now() -> String {
     tuning::seconds(Timestamp::now())
@@ -144,7 +150,7 @@ pub(crate) struct FoundSource {
     pub(crate) tree: Tree,
     /// What the store knows of it.
     pub(crate) known: Option<KernelSource>,
-    /// Keeps it from being removed from the store.
+    /// Keeps it from being changed or removed in the store.
     _held: Option<Held>,
 }
 
@@ -160,6 +166,19 @@ impl FoundSource {
 
 /// Finds a source: a directory, or a name in the store.
 pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliError> {
+    found(stock, word, KernelStore::using)
+}
+
+/// Finds a source whose files are to be changed: nobody else builds or changes one of the store meanwhile.
+pub(crate) fn find_to_change(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliError> {
+    found(stock, word, KernelStore::work_in)
+}
+
+fn found(
+    stock: &KernelStore,
+    word: &Path,
+    hold: impl Fn(&KernelStore, StoredKind, &str) -> Result<Held, KernelStoreError>,
+) -> Result<FoundSource, CliError> {
     let open = |path: &Path| {
         Tree::open(path).map_err(|err| {
             let half = matches!(err, TreeError::HalfPatched { .. });
@@ -173,10 +192,12 @@ pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliE
     if let Some(name) = word.to_str()
         && !name.contains('/')
     {
-        match stock.source(name) {
-            Ok(known) => {
-                let held = stock.using(StoredKind::Source, name);
-                let held = held.map_err(|err| failed(&format!("use {name}"), err))?;
+        // What is known of it is read once nobody changes it any more.
+        let held = stock
+            .source(name)
+            .and_then(|_| hold(stock, StoredKind::Source, name));
+        match held.and_then(|held| Ok((held, stock.source(name)?))) {
+            Ok((held, known)) => {
                 return Ok(FoundSource {
                     tree: open(Path::new(&known.tree))?,
                     known: Some(known),
@@ -184,7 +205,10 @@ pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliE
                 });
             }
             Err(KernelStoreError::Unknown { .. } | KernelStoreError::Name { .. }) => {}
-            Err(err) => return Err(failed("use the kernels of the store", err)),
+            Err(err) => {
+                let hint = in_use(&err);
+                return Err(failed(&format!("use {name}"), err).hints(hint));
+            }
         }
     }
     if word.is_dir() {

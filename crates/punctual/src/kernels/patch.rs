@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_kernel::patch::{self, Limits, Series};
-use punctual_kernel::source::KernelStore;
+use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{AppliedSeries, PatchOutcome, PatchReport, PatchedTree};
 
 use super::kernel_store::{self, failed};
@@ -27,7 +27,12 @@ pub(crate) fn put_in(
     limits: Limits,
     stop: &StopRequest,
 ) -> Result<PatchReport, CliError> {
-    let mut found = kernel_store::find(stock, source)?;
+    let find = match limits.trial {
+        true => kernel_store::find,
+        false => kernel_store::find_to_change,
+    };
+    let mut found = find(stock, source)?;
+    let seconds = found.tree.seconds();
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
     let series = Series::read(series, scratch.path(), &|| stop.is_set())
         .map_err(|err| failed(&format!("read the series {}", series.display()), err))?;
@@ -42,6 +47,11 @@ pub(crate) fn put_in(
             let patches = report.patches.iter().filter(move |p| p.outcome == outcome);
             patches.map(|p| p.name.clone()).collect()
         };
+        // The Makefile's time is that of the change, if the series has it.
+        known.seconds.get_or_insert(seconds);
+        if let Ok(changed) = Tree::open(&found.tree.path) {
+            known.version = changed.version;
+        }
         known.patches.push(AppliedSeries {
             series: report.series.clone(),
             applied: names(PatchOutcome::Applies),

@@ -19,6 +19,7 @@ use punctual_kernel::source::{KernelStore, StoredKind, Tree};
 use punctual_model::{KERNEL_RT_FORMAT, KernelModel, RtFlow, RtStep, RtStepKind};
 
 pub(crate) use self::order::{Order, Says};
+use super::build::has_model;
 use super::kernel_store::{self, failed, now};
 use crate::error::CliError;
 use crate::guests::Host;
@@ -60,17 +61,13 @@ pub(crate) fn carried_out(
             "--model: `kernel rt` builds a stock and a real-time kernel; --stock chooses the stock one's",
         ));
     }
-    if order.stock == Model::Rt {
+    let stock = order.stock();
+    if stock == Model::Rt {
         return Err(CliError::usage(
             "--stock rt: the stock kernel is what the real-time one is compared with",
         ));
     }
-    if order.stock == Model::Lazy && version.number < Tree::LAZY {
-        return Err(CliError::usage(format!(
-            "--stock lazy: Linux {} has no PREEMPT_LAZY, which came with 6.13",
-            order.version
-        )));
-    }
+    has_model("--stock", stock.name(), &order.version)?;
     let (name, asked) = (order.name(), order.asked());
     let stock = kernel_store::open(home)?;
     let known = stock.flow(&name);
@@ -294,7 +291,7 @@ impl Run<'_> {
     }
 
     fn stock_model(&self) -> KernelModel {
-        match self.order.stock {
+        match self.order.stock() {
             _ if self.version.is_dynamic() => KernelModel::Dynamic,
             Model::None => KernelModel::None,
             Model::Full => KernelModel::Full,

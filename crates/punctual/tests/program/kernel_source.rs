@@ -293,6 +293,37 @@ fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
 }
 
 #[test]
+fn a_stable_patch_changes_the_version_that_is_listed_and_not_the_time_that_builds_bear() {
+    let home = Home::aside();
+    let tree = tree(&home);
+    let makefile = fs::File::options().append(true).open(tree.join("Makefile"));
+    let released = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_736_424_000);
+    makefile.unwrap().set_modified(released).unwrap();
+    let patch = home.dir().join("patch-6.12.9-10");
+    let text = "--- a/Makefile\n+++ b/Makefile\n@@ -2,3 +2,3 @@\n PATCHLEVEL = 12\n-SUBLEVEL = 9\n+SUBLEVEL = 10\n EXTRAVERSION =\n";
+    fs::write(&patch, text).unwrap();
+    kernel(&home, &["fetch", shown(&tree), "--name", "mine"]).fine();
+    let built = |name: &str| {
+        let args = [
+            "--anyway",
+            "--quiet",
+            "--no-ccache",
+            "--json",
+            "--name",
+            name,
+        ];
+        let build = kernel(&home, &[&["build", "mine"], &args[..]].concat());
+        build.fine().json()["builds"][0].clone()
+    };
+    assert_eq!(built("before")["timestamp"], "2025-01-09T12:00:00Z");
+    kernel(&home, &["patch", "mine", shown(&patch)]).fine();
+    let list = kernel(&home, &["list", "--json"]).fine().json();
+    assert_valid(&schema("kernel-stock.schema.json"), &list);
+    assert_eq!(list["sources"][0]["version"], "6.12.10");
+    assert_eq!(built("after")["timestamp"], "2025-01-09T12:00:00Z");
+}
+
+#[test]
 fn an_option_that_is_not_honoured_is_named_with_what_it_lacks() {
     let home = Home::aside();
     let tree = tree(&home);

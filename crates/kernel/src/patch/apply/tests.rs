@@ -244,6 +244,22 @@ fn names_with_blanks_and_other_letters_are_files_like_any_other() {
 }
 
 #[test]
+fn a_change_of_mode_of_a_name_with_blanks_is_put_in_and_named_where_it_fails() {
+    let text = format!("{FIRST}diff --git a/m x.sh b/m x.sh\nold mode 100644\nnew mode 100755\n");
+    let place = Place::new(&[("1.patch", &text)]);
+    let report = place.apply(Limits::default());
+    assert_eq!(report.patches[0].outcome, PatchOutcome::Fails, "{report:?}");
+    assert_eq!(report.patches[0].failed[0].file, "m x.sh", "{report:?}");
+    let script = place.tree().join("m x.sh");
+    fs::write(&script, "x\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    let report = place.apply(Limits::default());
+    assert_eq!(report.result, PatchedTree::Patched, "{report:?}");
+    let mode = fs::metadata(&script).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+}
+
+#[test]
 fn what_patch_complains_of_is_said() {
     let said = |text: &str| {
         let place = Place::new(&[("1.patch", text)]);
@@ -360,4 +376,23 @@ fn context_that_differs_is_counted_and_only_taken_where_it_is_allowed() {
         ..Limits::default()
     });
     assert_eq!(loose.patches[0].fuzzy_hunks, 1, "{loose:?}");
+}
+
+#[test]
+fn a_line_that_is_still_there_in_another_form_is_not_taken_for_removed() {
+    let removed = "--- a/f\n+++ b/f\n@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-five\n 6\n 7\n 8\n";
+    let place = Place::new(&[("1.patch", removed)]);
+    for fuzz in 0..=3 {
+        let limits = Limits {
+            fuzz,
+            ..Limits::default()
+        };
+        let report = place.apply(limits);
+        assert_eq!(report.patches[0].outcome, PatchOutcome::Fails, "{report:?}");
+        assert_eq!(report.result, PatchedTree::Unchanged);
+    }
+    // Without the line it is.
+    fs::write(place.tree().join("f"), BASE.replace("5\n", "")).unwrap();
+    let report = place.apply(Limits::default());
+    assert_eq!(report.patches[0].outcome, PatchOutcome::AlreadyThere);
 }

@@ -265,9 +265,10 @@ pub struct KernelRtArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
-    /// Preemption model of the stock kernel: none, voluntary, full, lazy
-    #[arg(long, value_name = "MODEL", default_value_t = Order::STOCK)]
-    pub stock: Model,
+    /// Preemption model of the stock kernel: none, voluntary, full, lazy [default: voluntary; since Linux 7.0, which has only the last two,
+    /// lazy]
+    #[arg(long, value_name = "MODEL")]
+    pub stock: Option<Model>,
 
     /// What both configurations are made of
     #[command(flatten)]

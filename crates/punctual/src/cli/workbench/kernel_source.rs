@@ -221,7 +221,7 @@ pub struct KernelBuildArgs {
     #[command(flatten)]
     pub wish: KernelConfigWish,
 
-    /// Build for several models; none, voluntary and full share one build, and preempt= selects one at boot
+    /// Build for several models: none, voluntary and full share a build, in which preempt= selects one at boot (since Linux 7.0 only full)
     #[arg(long, value_name = "MODELS", value_delimiter = ',', conflicts_with = "model",
           value_parser = one_of(KernelModel::ALL, KernelModel::name))]
     pub matrix: Vec<KernelModel>,

@@ -13,7 +13,7 @@ use super::config::wish;
 use crate::cli::{BuildTest, KernelBuildArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::kernels::build::{Manner, built, is_complete};
+use crate::kernels::build::{Manner, built, has_model, is_complete};
 use crate::kernels::kernel_store::{self, FoundSource, show};
 use crate::output::print;
 use crate::signals::StopRequest;
@@ -27,6 +27,9 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
         return Err(CliError::usage(
             "--package: makes packages only for this machine's architecture",
         ));
+    }
+    for model in &args.matrix {
+        has_model("--matrix", &model.to_string(), &source.tree.version)?;
     }
     let manner = Manner {
         jobs: args.jobs,

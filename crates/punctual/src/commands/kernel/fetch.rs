@@ -13,7 +13,9 @@ use punctual_report::document::Document;
 use crate::cli::KernelFetchArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::kernels::kernel_store::{failed, fetched, listed, open, open_existing, show, wanted};
+use crate::kernels::kernel_store::{
+    failed, fetched, in_use, listed, open, open_existing, show, wanted,
+};
 use crate::output::print;
 use crate::signals::StopRequest;
 
@@ -40,8 +42,7 @@ pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliE
                 Ok(claim) => claims.push((kind, name, claim)),
                 Err(KernelStoreError::Unknown { .. }) => {}
                 Err(err) => {
-                    let in_use = matches!(err, KernelStoreError::InUse { .. });
-                    let hint = in_use.then_some("wait until that has ended, or stop it");
+                    let hint = in_use(&err);
                     return Err(failed(&format!("remove {name}"), err).hints(hint));
                 }
             }

@@ -11,10 +11,11 @@ use punctual_kernel::boot::Architecture;
 use punctual_kernel::config::{Base, Wish};
 use punctual_kernel::guest::Model;
 use punctual_kernel::patch::Series;
-use punctual_kernel::source;
+use punctual_kernel::source::{self, Tree};
 use punctual_measure::loads::LoadList;
 
 use super::super::kernel_store::failed;
+use super::Version;
 use crate::error::CliError;
 
 /// Two kernels to be made of a source.
@@ -34,8 +35,8 @@ pub(crate) struct Order {
     pub(crate) leave_out: bool,
     /// Name of the flow, if not one made of version and architecture.
     pub(crate) name: Option<String>,
-    /// Preemption model of the stock kernel.
-    pub(crate) stock: Model,
+    /// Preemption model of the stock kernel, if not the usual one of its version.
+    pub(crate) stock: Option<Model>,
     /// Architecture, if not that of this machine.
     pub(crate) arch: Option<Architecture>,
     /// What both configurations are made of; the flow chooses their models.
@@ -68,8 +69,6 @@ pub(crate) enum Says {
 }
 
 impl Order {
-    /// Preemption model of the stock kernel, if none is chosen.
-    pub(crate) const STOCK: Model = Model::Voluntary;
     /// Boots of each kernel, if no number is given.
     pub(crate) const SEEDS: u32 = 5;
     /// Samples under each load, if no number is given.
@@ -85,7 +84,7 @@ impl Order {
             fuzz: 0,
             leave_out: false,
             name: None,
-            stock: Self::STOCK,
+            stock: None,
             arch: None,
             wish: Wish::default(),
             anyway: false,
@@ -96,6 +95,16 @@ impl Order {
             jobs: None,
             says: Says::Steps,
         }
+    }
+
+    /// The preemption model of the stock kernel: what distributions choose of those that its version has, if none is chosen.
+    pub(super) fn stock(&self) -> Model {
+        let version = Version::parse(&self.version).ok();
+        let usual = match version.is_some_and(|version| version.number >= Tree::ONLY_LAZY) {
+            true => Model::Lazy,
+            false => Model::Voluntary,
+        };
+        self.stock.unwrap_or(usual)
     }
 
     /// The name of the flow.
@@ -134,7 +143,7 @@ impl Order {
                 "leave-out",
                 if self.leave_out { "yes" } else { "" }.to_owned(),
             ),
-            ("stock", self.stock.to_string()),
+            ("stock", self.stock().to_string()),
             (
                 "arch",
                 self.arch.map(|arch| arch.to_string()).unwrap_or_default(),
@@ -189,6 +198,26 @@ pub(super) fn sha256(option: &str, files: &[&Path]) -> Result<String, CliError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stock_kernel_has_a_model_that_its_version_has() {
+        for (version, model) in [
+            ("5.10", "voluntary"),
+            ("6.19.2", "voluntary"),
+            ("7.0", "lazy"),
+        ] {
+            assert_eq!(
+                Order::of(version.to_owned()).stock().name(),
+                model,
+                "{version}"
+            );
+        }
+        let full = Order {
+            stock: Some(Model::Full),
+            ..Order::of("7.1".to_owned())
+        };
+        assert_eq!(full.asked()["stock"], "full");
+    }
 
     #[test]
     fn an_order_says_what_makes_it_another_flow_and_no_more() {

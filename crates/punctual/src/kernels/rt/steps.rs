@@ -47,7 +47,7 @@ pub(super) fn has_fetched(flow: &RtFlow) -> bool {
 /// Returns both kernels, the stock one first, with its model.
 pub(super) fn rows(home: Option<&Path>, order: &Order) -> Result<[Row; 2], CliError> {
     let model = match Version::parse(&order.version)?.is_dynamic() {
-        true => format!(",model={}", order.stock),
+        true => format!(",model={}", order.stock()),
         false => String::new(),
     };
     let stock = format!("stock={}{model}", order.build_name("stock"));
@@ -351,6 +351,9 @@ impl Run<'_> {
             // Applied before this program was stopped.
             return Ok(applied(done.applied.len(), done.left_out.len()));
         }
+        // It is to be changed, and so nobody may use it.
+        let version = found.tree.version.clone();
+        drop(found);
         let limits = Limits {
             fuzz: self.order.fuzz,
             leave_out: self.order.leave_out,
@@ -368,7 +371,7 @@ impl Run<'_> {
                 "{} of {} patches do not apply to Linux {}, first {}; the source is unchanged",
                 names.len(),
                 report.patches.len(),
-                found.tree.version,
+                version,
                 names.first().unwrap_or(&"?")
             );
             let hint = format!(

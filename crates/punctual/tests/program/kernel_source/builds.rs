@@ -192,6 +192,11 @@ fn a_kernel_for_arm64_takes_its_cross_compiler_and_the_record_says_what_it_is_fo
         2,
         &["--base pc.config: it is for x86, and the kernel for arm64"],
     );
+    fs::write(home.dir().join("pi.config"), "CONFIG_ARM=y\n").unwrap();
+    run(&path, &format!("{build} --base pi.config")).error(
+        2,
+        &["--base pi.config: it is for arm, and the kernel for arm64"],
+    );
     // The whole flow fetches and builds nothing for guests that cannot run.
     let mut flow = home.command(["kernel", "rt", "6.12", "--arch", "arm64"]);
     flow.env("PUNCTUAL_AGENT_AARCH64", "/none/agent");
@@ -391,6 +396,18 @@ fn a_build_that_runs_is_listed_as_that_and_neither_it_nor_its_source_is_removed(
     ] {
         kernel(&home, &["rm", name]).error(1, &[says]).hinted();
     }
+    // Nor are files changed that it compiles.
+    let patch = home.dir().join("one.patch");
+    let text = "--- a/kernel/sched.c\n+++ b/kernel/sched.c\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n";
+    fs::write(&patch, text).unwrap();
+    let (patch, sources) = (shown(&patch), || {
+        fs::read(tree.join("kernel/sched.c")).unwrap()
+    });
+    kernel(&home, &["patch", "s", patch, "--dry-run"]).fine();
+    kernel(&home, &["patch", "s", patch])
+        .error(1, &["source `s` is in use by another process"])
+        .hinted();
+    assert_eq!(sources(), b"1\n2\n3\n4\n5\n");
     running.signal("INT");
     let answer = running.wait();
     assert_eq!(answer.json()["builds"][0]["end"], "stopped", "{answer:?}");
