@@ -424,7 +424,7 @@ it knows nothing of events that did not happen during the run, such as a daily
 job.
 
 Exit status: 0 even if both methods refuse; 1 if the run has no stored samples
-(`measure --raw`).";
+(`measure wakeup --raw`).";
 
 /// Options of `runs extrapolate`
 #[derive(Args, Debug)]

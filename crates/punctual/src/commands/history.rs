@@ -27,7 +27,7 @@ use crate::pages::{made_now, put};
 pub(crate) fn run(home: Option<&Path>, args: &HistoryArgs) -> Result<Exit, CliError> {
     // What exists is refused before minutes of reading.
     let target = Destination::open_if(args.output.as_ref(), args.force)?;
-    let history = of_runs(home, args).map_err(|err| err.of_gate(!args.fail_on.is_empty()))?;
+    let history = of_runs(home, args)?;
     let material = Material {
         histories: vec![history.clone()],
         ..made_now()
@@ -63,17 +63,19 @@ fn of_runs(home: Option<&Path>, args: &HistoryArgs) -> Result<History, CliError>
             ..Options::default()
         },
     };
-    let history = history(runs, &asked)?;
+    // Which runs are meant is no question of the gate, but what they show is.
+    let of_gate = |err: CliError| err.of_gate(!args.fail_on.is_empty());
+    let history = history(runs, &asked).map_err(|err| of_gate(err.into()))?;
     if let (true, Some(first)) = (history.lines.is_empty(), history.refused.first()) {
         let n = history.refused.len();
         let error = CliError::failed_to(format!("make a series of {n} run{}", plural(n)))
             .because(format!("run {}: {}", first.id, first.reason));
-        return Err(match args.by {
+        return Err(of_gate(match args.by {
             By::Commit => error.hint(
                 "`measure` and `runs import` take --tag commit=ID; --by kernel and --by day need no tags",
             ),
             _ => error,
-        });
+        }));
     }
     Ok(history)
 }

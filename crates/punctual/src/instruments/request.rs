@@ -8,9 +8,7 @@ use std::path::Path;
 
 use punctual_measure::MeasureError;
 use punctual_measure::frame::{Found, Frame};
-use punctual_model::{
-    CpuSet, Ended, Instrument, Makes, Nanos, RequirementResult, RunRecord, Setup,
-};
+use punctual_model::{CpuSet, Instrument, Makes, Nanos, RequirementResult, RunRecord, Setup};
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::gate;
@@ -227,12 +225,9 @@ pub(crate) fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exi
     Ok(exit_of(record))
 }
 
-/// A threshold that was passed is the answer to the question asked, also where the run is invalid.
-/// Of an invalid run no requirement can be claimed, and that it is invalid is the reason.
+/// Of an invalid run nothing can be claimed, not even that its threshold was passed, and that it is invalid is the reason.
 fn exit_of(record: &RunRecord) -> Exit {
-    if record.ended == Some(Ended::Threshold) {
-        Exit::Verdict
-    } else if !record.valid {
+    if !record.valid {
         Exit::Failed
     } else if record.requirements.iter().all(RequirementResult::is_met)
         && gate::asked(record).iter().all(|asked| asked.met)
@@ -240,5 +235,23 @@ fn exit_of(record: &RunRecord) -> Exit {
         Exit::Fine
     } else {
         Exit::Verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_model::Ended;
+
+    use super::*;
+
+    #[test]
+    fn an_invalid_run_fails_also_where_it_passed_its_threshold() {
+        let run = include_str!("../../tests/stored/wakeup.json");
+        let mut run: RunRecord = serde_json::from_str(run).unwrap();
+        run.ended = Some(Ended::Threshold);
+        for (valid, exit) in [(true, Exit::Verdict), (false, Exit::Failed)] {
+            run.valid = valid;
+            assert_eq!(exit_of(&run), exit);
+        }
     }
 }

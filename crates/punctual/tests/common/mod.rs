@@ -246,7 +246,7 @@ impl Answer {
         let record = self.json();
         assert_sound(&record);
         let expected = match (record["ended"].as_str(), record["valid"].as_bool()) {
-            (Some("threshold"), _) => 3,
+            (Some("threshold"), Some(true)) => 3,
             (_, Some(true)) if is_missed(&record) => 3,
             (_, Some(true)) => 0,
             _ => 1,

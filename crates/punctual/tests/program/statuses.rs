@@ -89,6 +89,11 @@ fn what_is_not_there_by_its_name_is_a_wrong_command_line() {
             "runs export nowhere -f csv",
             "runs extrapolate nowhere",
             "compare nowhere elsewhere",
+            // No answer of a gate.
+            "compare nowhere elsewhere --fail-on worse",
+            "compare --by host nowhere --fail-on worse",
+            "history nowhere --fail-on new-worse",
+            "experiment results nowhere --fail-on worse",
             "report nowhere -o -",
             "experiment status nowhere",
             "experiment resume nowhere",

@@ -247,7 +247,7 @@ pub enum FailOn {
 pub enum Interval {
     /// All effects that the test does not reject
     Permutation,
-    /// Bootstrap over runs, then within each run over blocks of its samples (`measure --raw`)
+    /// Bootstrap over runs, then within each run over blocks of its samples (`measure wakeup --raw`)
     /// or over its recorded interval of the figure; the answer says which
     Hierarchical,
 }

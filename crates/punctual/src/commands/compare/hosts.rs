@@ -34,7 +34,7 @@ pub(super) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
     }
     // What exists is refused before minutes of reading.
     let target = Destination::open_if(args.output.as_ref(), args.force)?;
-    let fleet = of_runs(home, args).map_err(|err| err.of_gate(!args.fail_on.is_empty()))?;
+    let fleet = of_runs(home, args)?;
     let material = Material {
         machines: vec![fleet.clone()],
         ..made_now()
@@ -65,13 +65,14 @@ fn of_runs(home: Option<&Path>, args: &CompareArgs) -> Result<Machines, CliError
         metrics,
         level: args.level.0,
     };
-    let fleet = machines(runs, &asked)?;
+    // Which runs are meant is no question of the gate, but what they show is.
+    let of_gate = |err: CliError| err.of_gate(!args.fail_on.is_empty());
+    let fleet = machines(runs, &asked).map_err(|err| of_gate(err.into()))?;
     if let (true, Some(first)) = (fleet.groups.is_empty(), fleet.refused.first()) {
         let n = fleet.refused.len();
-        return Err(
-            CliError::failed_to(format!("compare the machines of {n} runs"))
-                .because(format!("run {}: {}", first.id, first.reason)),
-        );
+        let error = CliError::failed_to(format!("compare the machines of {n} runs"))
+            .because(format!("run {}: {}", first.id, first.reason));
+        return Err(of_gate(error));
     }
     Ok(fleet)
 }
