@@ -8052,8 +8052,8 @@ fi
 
 # The runs of the store, where one is wanted.
 _punctual_stored() {
-    local cur="${COMP_WORDS[COMP_CWORD]}" name word
-    local -a words=()
+    local cur="${COMP_WORDS[COMP_CWORD]}" name word before=""
+    local -a words=() verbs=() home=()
     # `--option=value` comes as three words.
     for word in "${COMP_WORDS[@]:0:COMP_CWORD}"; do
         [[ "${word}" == "=" ]] || words+=( "${word}" )
@@ -8062,17 +8062,31 @@ _punctual_stored() {
     local -a COMP_WORDS=( "${words[@]}" "${cur}" )
     local COMP_CWORD="${#words[@]}"
     _punctual "$1" "${cur}" "${COMP_WORDS[COMP_CWORD-1]}"
-    [[ "${cur}" == -* || "${COMP_WORDS[COMP_CWORD-1]}" == -* ]] && return
-    # The verb comes first, or behind the store.
-    words=( "${COMP_WORDS[@]:1:COMP_CWORD-1}" )
-    [[ "${words[0]-}" == --home ]] && words=( "${words[@]:2}" )
-    case " ${words[*]-} " in
+    [[ "${cur}" == -* ]] && return
+    # Behind an option that takes a value no run is wanted.
+    case "${COMP_WORDS[COMP_CWORD-1]}" in
+        --allow-invalid | --compare | --force | --help | --json | --live | --unpaired | --version | -V | -h) ;;
+        -*) return ;;
+    esac
+    # The verb and the store, wherever options stand. Only the shell would expand the `~`.
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        if [[ "${before}" == --home ]]; then
+            [[ "${word}" == "~/"* ]] && word="${HOME-}${word:1}"
+            home=( --home "${word}" )
+        elif [[ "${word}" == --home=* ]]; then
+            home=( "${word}" )
+        elif [[ "${word}" != -* ]]; then
+            verbs+=( "${word}" )
+        fi
+        before="${word}"
+    done
+    case " ${verbs[*]-} " in
         " runs show "* | " runs export "* | " runs extrapolate "* | " runs pack "* | " runs rm "* | " explain "* | " report "* | " compare "* | " history "*)
             COMPREPLY=()
             # Not by compgen, which would expand what is in a name.
             while IFS= read -r name; do
                 [[ "${name}" == "${cur}"* ]] && COMPREPLY+=( "$(printf '%q' "${name}")" )
-            done < <("$1" runs list --names 2>/dev/null)
+            done < <("$1" ${home[@]+"${home[@]}"} runs list --names 2>/dev/null)
             ;;
     esac
 }

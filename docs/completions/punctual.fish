@@ -634,7 +634,7 @@ too-few-runs\t'There are too few runs to say'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l level -d 'Significance level of all tests together; the confidence of intervals is 100% minus it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l power -d 'Power: probability of finding a change that matters' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l interval -d 'How intervals are made' -r -f -a "permutation\t'All effects that the test does not reject'
-hierarchical\t'Bootstrap over runs, then within each run over blocks of its samples (`measure --raw`) or over its recorded interval of the figure; the answer says which'"
+hierarchical\t'Bootstrap over runs, then within each run over blocks of its samples (`measure wakeup --raw`) or over its recorded interval of the figure; the answer says which'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l seed -d 'Seed of the random arrangements' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l table -d 'Compare published means instead of runs: a CSV file with name, mean, standard_error, and n or deviation or deviation_percent' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of the published means' -r
@@ -1007,7 +1007,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l patch -d 'Real-time patch for a source without PREEMPT_RT (before 6.12): a patch, a directory of patches, or a tarball of one' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l fuzz -d 'Lines of context that may differ when a hunk is applied' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l name -d 'Name of this flow, its source and its builds in the store [default: rt-VERSION, with the architecture if --arch names another]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l stock -d 'Preemption model of the stock kernel: none, voluntary, full, lazy' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l stock -d 'Preemption model of the stock kernel: none, voluntary, full, lazy [default: voluntary; since Linux 7.0, which has only the last two, lazy]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l arch -d 'Architecture: x86_64 or arm64; one that is not this machine\'s takes a cross compiler [default: this machine\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l base -d 'Base configuration: running, tiny (the smallest for measuring in QEMU), defconfig, or a file' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rt" -l with -d 'Enable a fragment; `punctual kernel config --list` lists them (can be repeated)' -r
@@ -1146,7 +1146,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l without -d 'Disable a fragment (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l fragment -d 'Apply a file with options on top (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l set -d 'Set an option, such as HZ_1000=y (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l matrix -d 'Build for several models; none, voluntary and full share one build, and preempt= selects one at boot' -r -f -a "none\t''
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l matrix -d 'Build for several models: none, voluntary and full share a build, in which preempt= selects one at boot (since Linux 7.0 only full)' -r -f -a "none\t''
 voluntary\t''
 full\t''
 lazy\t''
@@ -1540,8 +1540,22 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "rm" -d 'Remove runs'
 
 # The runs of the store, where one is wanted.
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show export extrapolate pack rm" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
-complete -c punctual -n "__fish_punctual_using_subcommand history" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
+function __fish_punctual_runs
+    set -l home
+    set -l before
+    for word in (commandline -opc)
+        if test "$before" = --home
+            # Only the shell would expand the `~`.
+            set home --home (string replace -r '^~/' "$HOME/" -- $word)
+        else if string match -q -- '--home=*' $word
+            set home $word
+        end
+        set before $word
+    end
+    punctual $home runs list --names 2>/dev/null
+end
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show export extrapolate pack rm" -a "(__fish_punctual_runs)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -a "(__fish_punctual_runs)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -a "(__fish_punctual_runs)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -a "(__fish_punctual_runs)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -a "(__fish_punctual_runs)" -d 'Run'
