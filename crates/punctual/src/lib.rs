@@ -114,7 +114,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let cli::Command::Cyclictest(args) = &cli.command {
         return cyclictest::main(cli.home.as_deref(), &args.options);
     }
-    match commands::run(cli) {
+    let ended = commands::run(cli);
+    // An error is printed where the screen was.
+    view::give_back(ended.is_err());
+    // Whatever has kept the screen open, the shell gets its terminal back.
+    punctual_sys::terminal::give_back();
+    match ended {
         Ok(exit) => exit.into(),
         Err(err) => {
             err.print();

@@ -17,6 +17,7 @@ use serde::Serialize;
 #[cfg(feature = "workbench")]
 pub(crate) use self::destination::Destination;
 use crate::error::CliError;
+use crate::view;
 
 /// Prints `text` to standard output.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
@@ -74,6 +75,7 @@ pub(crate) fn columns() -> usize {
 
 /// Prints with `body` to standard output.
 pub(crate) fn write(body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
+    view::give_back(terminal::is_shared_with_output());
     let mut out = io::BufWriter::new(io::stdout().lock());
     match body(&mut out).and_then(|()| out.flush()) {
         Err(err) if err.kind() != io::ErrorKind::BrokenPipe => {
@@ -90,6 +92,7 @@ pub(crate) fn remark_on(document: &Document) {
 
 /// Prints a remark to standard error. It is a courtesy: it is not a failure if it cannot be printed.
 pub(crate) fn remark(text: &str) {
+    view::give_back(true);
     drop(io::stderr().write_all(format!("{text}\n").as_bytes()));
 }
 

@@ -21,7 +21,7 @@ use punctual_sys::terminal;
 
 use self::lines::Lines;
 use self::live::Live;
-pub(crate) use self::live::{Feed, Overall, clock, told};
+pub(crate) use self::live::{Feed, Overall, clock, give_back, told};
 use crate::signals::StopRequest;
 
 /// Environment variable of a process whose progress is shown by the one that started it: set to
@@ -62,6 +62,13 @@ impl View {
             Self::Live(live) => live.title(text),
             Self::Lines(lines) => lines.title(text),
             Self::Quiet | Self::Tell => {}
+        }
+    }
+
+    /// Says that the run is over and shown once more.
+    pub(crate) const fn replay(&mut self) {
+        if let Self::Live(live) = self {
+            live.replay();
         }
     }
 

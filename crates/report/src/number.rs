@@ -6,11 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Instrument, Interval, Policy, RunRecord};
-use punctual_verdict::number::compact;
+use punctual_model::{Instrument, Interval, RunRecord};
 pub(crate) use punctual_verdict::number::{
-    difference, digits, digits_down, digits_up, lasted, lasting, percent, range, share, span, tiny,
-    unit,
+    difference, digits, digits_down, digits_up, lasted, lasting, percent, policy, range, share,
+    span, tiny, unit,
 };
 pub(crate) use punctual_verdict::words::clean;
 
@@ -89,16 +88,6 @@ impl Missing {
     }
 }
 
-/// Writes a policy as short as it can be read back: `d:500us:1ms` for `d:500000ns:1000000ns`.
-pub(crate) fn policy(text: &str) -> String {
-    match text.parse() {
-        Ok(Policy::Deadline { runtime, period }) => {
-            format!("d:{}:{}", compact(runtime), compact(period))
-        }
-        _ => clean(text).into_owned(),
-    }
-}
-
 /// What the samples of a run have a deadline or are: `Wake-ups`.
 pub(crate) fn events_of(run: &RunRecord) -> &'static str {
     Instrument::samples_of(&run.instrument).events
@@ -118,12 +107,6 @@ mod tests {
         assert_eq!(Micros::up_to(Some(99_999)).whole(1_234), "1.234");
         assert_eq!(Micros::up_to(Some(100_000)).whole(1_250), "1.2");
         assert_eq!(Micros::up_to(None).whole(0), "0.000");
-    }
-
-    #[test]
-    fn a_policy_is_as_short_as_it_is_typed() {
-        assert_eq!(policy("d:500000ns:1000000ns"), "d:500us:1ms");
-        assert_eq!(policy("f:80"), "f:80");
     }
 
     #[test]

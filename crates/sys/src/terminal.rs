@@ -5,17 +5,19 @@
 //!
 //! [`Screen`] takes the alternate screen, hides the cursor, and turns off line editing, echo, and the
 //! keys that would silently stop or kill the program (Ctrl-Z, Ctrl-\, Ctrl-S). Ctrl-C still sends
-//! SIGINT. [`give_back`] undoes that once, whoever calls it first: the guard's drop, a panic's hook or
-//! a signal's handler. After SIGKILL nobody calls it, and the terminal stays as it is: `reset` mends it.
+//! SIGINT. [`give_back`] undoes that once, whoever calls it first: the guard's drop, a panic's hook, a
+//! signal's handler or the end of the program. After SIGKILL nobody calls it, and the terminal stays as it is: `reset`
+//! mends it.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Once, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use punctual_model::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
     tcsetattr,
@@ -45,6 +47,9 @@ const TAKEN: u8 = 1;
 
 /// Somebody here gives it back, and is not done.
 const GOING: u8 = 2;
+
+/// How long who ends the program waits for a terminal that takes nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time in which the same signal is no second one.
 const ECHO: Nanos = Nanos::from_secs(1);
@@ -104,25 +109,56 @@ impl Screen {
 }
 
 impl Drop for Screen {
+    /// Waits as long as the terminal takes nothing: it is the screen's own thread that waits. Whoever else is at it does it,
+    /// and writes nothing twice: a second change to the main screen would put the cursor onto what was printed since.
     fn drop(&mut self) {
-        give_back();
+        if go().is_ok() {
+            restore();
+            write_raw(libc::STDERR_FILENO, LEAVE);
+            STATE.store(FREE, Ordering::Release);
+        }
     }
 }
 
 /// Gives the screen back if it is taken, with the modes that the terminal had. Safe in a signal's
-/// handler: it calls tcsetattr(3), tcflow(3) and write(2) alone (signal-safety(7)).
+/// handler: it calls clock_gettime(2), tcsetattr(3), tcflow(3), poll(2) and write(2) alone (signal-safety(7)).
 ///
-/// Where another thread, or what the handler interrupted, is at it and not done, it is done once more: the
-/// program may be ended as soon as this returns.
+/// A terminal that takes nothing gets its modes alone, so that it cannot keep the program from its end. Where another
+/// thread, or what the handler interrupted, is at it and not done, it is done once more: the program may be ended as soon
+/// as this returns.
 pub fn give_back() {
-    let mine = STATE.compare_exchange(TAKEN, GOING, Ordering::AcqRel, Ordering::Acquire);
+    let mine = go();
     if mine == Err(FREE) {
         return;
     }
     restore();
+    let state = match takes_output(Some(PATIENCE)) {
+        true => {
+            write_raw(libc::STDERR_FILENO, LEAVE);
+            FREE
+        }
+        false => TAKEN,
+    };
     if mine.is_ok() {
-        STATE.store(FREE, Ordering::Release);
+        STATE.store(state, Ordering::Release);
     }
+}
+
+/// Becomes the one who gives the screen back, or says in which state it is.
+fn go() -> Result<u8, u8> {
+    STATE.compare_exchange(TAKEN, GOING, Ordering::AcqRel, Ordering::Acquire)
+}
+
+/// Waits until the terminal takes output and nobody else is writing to it, up to `patience` where that has an end.
+pub fn takes_output(patience: Option<Duration>) -> bool {
+    ready(rustix::stdio::stderr(), PollFlags::OUT, patience)
+}
+
+/// Whether standard output is the terminal that the screen is on.
+pub fn is_shared_with_output() -> bool {
+    let of = |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).map(|stat| stat.st_rdev);
+    let stdout = rustix::stdio::stdout();
+    isatty(stdout) && of(stdout) == of(rustix::stdio::stderr())
 }
 
 fn restore() {
@@ -134,7 +170,6 @@ fn restore() {
         // SAFETY: plain integers; a descriptor that is no terminal is refused.
         let _: libc::c_int = unsafe { libc::tcflow(fd, libc::TCOON) };
     }
-    write_raw(fd, LEAVE);
 }
 
 /// Whether a [`Screen`] is taken, and was not given back by a panic or a signal.
@@ -142,21 +177,26 @@ pub fn is_taken() -> bool {
     STATE.load(Ordering::Acquire) == TAKEN
 }
 
-/// Lets `signal` ask for the end: it sets `asked`, and where that was set, gives the screen back and ends the
-/// program at once, as the signal does by default. The same signal again within a second is the first one: timeout(1)
-/// sends it to its command and then to the group that this is in.
+/// Lets `signal` ask for the end: it sets `asked` and `heard`, and where `heard` was set, which signals alone do, gives the
+/// screen back and ends the program at once, as the signal does by default. The same signal again within a second is the
+/// first one: timeout(1) sends it to its command and then to the group that this is in.
 ///
 /// # Errors
 ///
 /// `EINVAL` for a signal that cannot be handled.
-pub fn ask_and_end_on_signal(signal: i32, asked: Arc<AtomicBool>) -> io::Result<()> {
+pub fn ask_and_end_on_signal(
+    signal: i32,
+    asked: Arc<AtomicBool>,
+    heard: Arc<AtomicBool>,
+) -> io::Result<()> {
     let first = AtomicU64::new(0);
     let action = move || {
         if is_echo(&first, clock::monotonic()) {
             return;
         }
+        asked.store(true, Ordering::SeqCst);
         // One step: of two threads that take a signal each at the same moment, one has the second.
-        if asked.swap(true, Ordering::SeqCst) {
+        if heard.swap(true, Ordering::SeqCst) {
             give_back();
             // It fails for signals alone that could not be registered.
             let _refused = low_level::emulate_default_handler(signal);
@@ -181,7 +221,7 @@ pub fn keys(patience: Duration) -> Vec<u8> {
         std::thread::sleep(patience);
         return Vec::new();
     }
-    if !readable(stdin, patience) {
+    if !ready(stdin, PollFlags::IN, Some(patience)) {
         return Vec::new();
     }
     let mut bytes = [0; 64];
@@ -195,10 +235,18 @@ pub fn keys(patience: Duration) -> Vec<u8> {
     }
 }
 
-fn readable(fd: BorrowedFd<'_>, patience: Duration) -> bool {
-    let mut fds = [PollFd::new(&fd, PollFlags::IN)];
-    let patience = Timespec::try_from(patience).ok();
-    matches!(poll(&mut fds, patience.as_ref()), Ok(n) if n > 0)
+/// Waits, through any signal, until `fd` is ready or gone.
+fn ready(fd: BorrowedFd<'_>, to: PollFlags, patience: Option<Duration>) -> bool {
+    let until = patience.map(|patience| Instant::now() + patience);
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut fds = [PollFd::new(&fd, to)];
+        match poll(&mut fds, left.as_ref()) {
+            Err(Errno::INTR) => {}
+            answer => return matches!(answer, Ok(1..)),
+        }
+    }
 }
 
 fn read_modes(fd: RawFd) -> io::Result<libc::termios> {
@@ -229,7 +277,13 @@ fn give_back_on_panic() {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::OpenOptionsExt as _;
     use std::process::{Command, Stdio};
+    use std::sync::mpsc::channel;
+
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
     use super::*;
 
@@ -280,6 +334,86 @@ mod tests {
         assert!(taken < back && back < told, "{said}");
         assert_eq!(said.matches("\x1b[?1049l").count(), 1, "{said}");
         assert!(said.contains("raw: true, afterwards: false"), "{said}");
+    }
+
+    /// Set for the process that has a terminal which nobody reads.
+    const UNREAD: &str = "PUNCTUAL_TEST_UNREAD";
+
+    /// This test starts itself once more, as a process that may lead a session and so have a terminal.
+    #[test]
+    fn a_terminal_that_takes_nothing_gets_its_modes_and_holds_no_program_up() {
+        if std::env::var_os(UNREAD).is_some() {
+            return unread();
+        }
+        let name =
+            "terminal::tests::a_terminal_that_takes_nothing_gets_its_modes_and_holds_no_program_up";
+        let answer = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(UNREAD, "yes")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&answer.stdout);
+        assert!(
+            said.contains("goes on: true, lines: true, taken: true"),
+            "{answer:?}"
+        );
+        assert!(said.contains("left once: true, taken: false"), "{answer:?}");
+    }
+
+    /// Takes the screen of a terminal that is full, gives it back, and then reads the terminal.
+    fn unread() {
+        let (mut master, mut slave) = own_terminal();
+        rustix::stdio::dup2_stderr(&slave).unwrap();
+        let screen = Screen::take().unwrap();
+        let flags = fcntl_getfl(&slave).unwrap();
+        fcntl_setfl(&slave, flags | OFlags::NONBLOCK).unwrap();
+        while slave.write(b".").is_ok() {}
+        fcntl_setfl(&slave, flags).unwrap();
+        let (say, done) = channel();
+        std::thread::spawn(move || {
+            give_back();
+            say.send(()).unwrap();
+        });
+        let goes_on = done.recv_timeout(Duration::from_mins(1)).is_ok();
+        let modes = tcgetattr(rustix::stdio::stderr()).unwrap();
+        println!(
+            "goes on: {goes_on}, lines: {}, taken: {}",
+            modes.local_modes.contains(LocalModes::ICANON),
+            is_taken()
+        );
+        let reader = std::thread::spawn(move || {
+            let (mut said, mut part) = (Vec::new(), [0; 4_096]);
+            while !said.ends_with(b"THE END") {
+                let n = master.read(&mut part).unwrap();
+                said.extend_from_slice(&part[..n]);
+            }
+            // With the last of this end the process would be hung up.
+            (said, master)
+        });
+        // It waits until there is room, and then it is gone.
+        drop(screen);
+        slave.write_all(b"THE END").unwrap();
+        let (said, _master) = reader.join().unwrap();
+        let left = said.windows(LEAVE.len()).filter(|part| *part == LEAVE);
+        println!("left once: {}, taken: {}", left.count() == 1, is_taken());
+    }
+
+    /// Makes a pseudo-terminal that controls this process, and returns both of its ends.
+    fn own_terminal() -> (File, File) {
+        rustix::process::setsid().unwrap();
+        let mut both_ways = File::options();
+        both_ways.read(true).write(true);
+        let mut unowned = both_ways.clone();
+        unowned.custom_flags(libc::O_NOCTTY);
+        let master = unowned.open("/dev/ptmx").unwrap();
+        // SAFETY: a plain integer; a descriptor that is no terminal is refused.
+        done(unsafe { libc::unlockpt(master.as_raw_fd()) }).unwrap();
+        let mut number: libc::c_uint = 0;
+        // SAFETY: the request writes one unsigned integer, which `number` is.
+        done(unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCGPTN, &raw mut number) }).unwrap();
+        let slave = both_ways.open(format!("/dev/pts/{number}")).unwrap();
+        (master, slave)
     }
 
     #[test]

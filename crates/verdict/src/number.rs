@@ -3,7 +3,9 @@
 
 //! Numbers, shares and times as they are written in sentences and tables.
 
-use punctual_model::{Effect, Interval, Nanos};
+use punctual_model::{Effect, Interval, Nanos, Policy};
+
+use crate::words::clean;
 
 /// Writes the confidence of an interval: `95 %`.
 pub fn percent(share: f64) -> String {
@@ -66,6 +68,16 @@ pub fn span(span: Nanos) -> String {
 /// Writes a setting as it is typed: `100us`.
 pub fn compact(setting: Nanos) -> String {
     span(setting).replace(' ', "").replace('µ', "u")
+}
+
+/// Writes a policy as short as it can be read back: `d:500us:1ms` for `d:500000ns:1000000ns`.
+pub fn policy(text: &str) -> String {
+    match text.parse() {
+        Ok(Policy::Deadline { runtime, period }) => {
+            format!("d:{}:{}", compact(runtime), compact(period))
+        }
+        _ => clean(text).into_owned(),
+    }
 }
 
 /// Writes how long something takes, rounded up to two digits: `30 s`, `50 min`, `28 h`, `3.5 days`.
@@ -190,6 +202,12 @@ pub fn range(interval: &Interval, scale: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_policy_is_as_short_as_it_is_typed() {
+        assert_eq!(policy("d:500000ns:1000000ns"), "d:500us:1ms");
+        assert_eq!(policy("f:80"), "f:80");
+    }
 
     #[test]
     fn nothing_has_no_sign() {

@@ -7,6 +7,9 @@ use punctual_model::{Event, Nanos};
 
 use crate::signals::StopRequest;
 
+/// Has no screen to give back.
+pub(crate) const fn give_back(_printed_there: bool) {}
+
 /// Shows nothing.
 #[derive(Debug)]
 pub(crate) enum View {

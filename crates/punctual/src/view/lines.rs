@@ -4,6 +4,7 @@
 //! Progress as plain lines, for logs and pipes: after 1, 2, 5 and 10 s, then every 10 s.
 
 use punctual_model::{Event, Nanos, Progress};
+use punctual_verdict::words::clean;
 
 use super::live::{clock, ended};
 
@@ -52,10 +53,12 @@ impl Lines {
             ),
             Event::Ended { reason, t_ns } => format!("{} after {t_ns}", ended(*reason)),
         };
-        Some(match &self.title {
+        let line = match &self.title {
             Some(title) => format!("{title}: {text}"),
             None => text,
-        })
+        };
+        // A run that is shown once more may come from elsewhere.
+        Some(clean(&line).into_owned())
     }
 }
 
@@ -103,6 +106,17 @@ mod tests {
         };
         assert!(line([Some(1), Some(2)]).ends_with(": 10 samples, 3 overruns"));
         assert!(line([Some(1), None]).ends_with(": 10 samples"));
+    }
+
+    #[test]
+    fn what_a_foreign_run_says_does_not_command_the_terminal() {
+        let progress = Progress {
+            t_ns: Nanos::from_secs(1),
+            doing: Some("x\u{1b}[31mred\u{7}\u{202e}".to_owned()),
+            ..Progress::default()
+        };
+        let line = Lines::default().line(&Event::Progress(progress)).unwrap();
+        assert_eq!(line, "00:01: x\u{fffd}[31mred\u{fffd}\u{fffd}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod table;
 
 use std::io::{self, BufWriter, Stderr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use punctual_model::{Event, Nanos};
@@ -39,6 +40,32 @@ const LOOK_EVERY: Duration = Duration::from_millis(125);
 /// How long the end waits for the screen: a terminal that takes nothing must not keep a run from
 /// being stored.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long what is not printed there waits for a terminal that takes nothing, once the run is stored.
+const GIVE_BACK_WITHIN: Duration = Duration::from_secs(30);
+
+/// Screens that the end did not wait for any longer, and what they say once they are gone.
+static HELD_UP: Mutex<Vec<Receiver<Vec<String>>>> = Mutex::new(Vec::new());
+
+/// Gives a screen back that the terminal held up, for what is printed next: it would be lost with the screen. What
+/// is `printed_there` waits for the terminal anyway, and so without a limit.
+pub(crate) fn give_back(printed_there: bool) {
+    let held_up = std::mem::take(&mut *HELD_UP.lock().unwrap_or_else(PoisonError::into_inner));
+    for closed in held_up {
+        // The screen's own thread comes first, since it may be amid a picture.
+        let goes_on = terminal::takes_output((!printed_there).then_some(GIVE_BACK_WITHIN));
+        let patience = if goes_on {
+            CLOSE_WITHIN
+        } else {
+            Duration::ZERO
+        };
+        match closed.recv_timeout(patience) {
+            Ok(notes) => notes.iter().for_each(|note| remark(note)),
+            Err(RecvTimeoutError::Timeout) => terminal::give_back(),
+            Err(RecvTimeoutError::Disconnected) => {}
+        }
+    }
+}
 
 /// What the screen learns.
 #[derive(Debug)]
@@ -95,6 +122,7 @@ pub(crate) struct Live {
     stop: StopRequest,
     title: Option<String>,
     kept: bool,
+    replay: bool,
     open: Option<Open>,
 }
 
@@ -111,12 +139,17 @@ impl Live {
             stop,
             title: None,
             kept: false,
+            replay: false,
             open: None,
         }
     }
 
     pub(super) const fn keep(&mut self) {
         self.kept = true;
+    }
+
+    pub(super) const fn replay(&mut self) {
+        self.replay = true;
     }
 
     pub(super) const fn is_kept(&self) -> bool {
@@ -138,7 +171,10 @@ impl Live {
 
     pub(super) fn feed(&mut self) -> Option<Feed> {
         if self.open.is_none() {
-            self.open = Open::begin(&self.stop, self.title.clone());
+            let title = self.title.clone().unwrap_or_default();
+            let mut state = State::new(title);
+            state.replay = self.replay;
+            self.open = Open::begin(&self.stop, state);
         }
         self.open.as_ref().map(|open| open.feed.clone())
     }
@@ -148,7 +184,11 @@ impl Live {
             open.feed.send(Update::Close);
             match open.closed.recv_timeout(CLOSE_WITHIN) {
                 Ok(notes) => notes.iter().for_each(|note| remark(note)),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
+                    held_up.push(open.closed);
+                }
+                Err(RecvTimeoutError::Disconnected) => {}
             }
         }
     }
@@ -162,12 +202,11 @@ impl Drop for Live {
 
 impl Open {
     /// Takes the screen and starts the thread that draws; nothing where either is refused.
-    fn begin(stop: &StopRequest, title: Option<String>) -> Option<Self> {
+    fn begin(stop: &StopRequest, mut state: State) -> Option<Self> {
         let screen = Screen::take().ok()?;
         let (feed, updates) = channel();
         let (say_closed, closed) = channel();
         let stop = stop.clone();
-        let mut state = State::new(title.unwrap_or_default());
         std::thread::Builder::new()
             .name("view".to_owned())
             .spawn(move || {
@@ -220,11 +259,10 @@ fn show(state: &mut State, updates: &Receiver<Update>, stop: &StopRequest) -> io
             due = Instant::now() + Duration::from(REDRAW_EVERY);
             stale = false;
         }
-        for byte in terminal::keys(LOOK_EVERY) {
-            stale = true;
-            if state.key(byte) {
-                stop.ask();
-            }
+        let pressed = terminal::keys(LOOK_EVERY);
+        stale |= !pressed.is_empty();
+        if state.press(&pressed) {
+            stop.ask();
         }
     }
 }
@@ -235,4 +273,78 @@ fn canvas((width, height): (u16, u16)) -> io::Result<Canvas> {
     };
     let out = BufWriter::with_capacity(1 << 16, io::stderr());
     Terminal::with_options(CrosstermBackend::new(out), options)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use punctual_model::Progress;
+    use rustix::termios::{Action, tcflow};
+
+    use super::*;
+    use crate::output;
+
+    /// Set for the process that has a terminal of its own.
+    const ON_TERMINAL: &str = "PUNCTUAL_TEST_HELD_UP";
+
+    /// This test starts itself once more, on a pseudo-terminal of script(1).
+    #[test]
+    fn what_is_printed_follows_a_screen_that_the_terminal_has_held_up() {
+        if std::env::var_os(ON_TERMINAL).is_some() {
+            return held_up();
+        }
+        let own = std::env::current_exe().unwrap();
+        let name =
+            "view::live::tests::what_is_printed_follows_a_screen_that_the_terminal_has_held_up";
+        let line = format!(
+            "echo modes=$(stty -g); {} --exact {name} --nocapture; echo modes=$(stty -g)",
+            own.display()
+        );
+        let answer = Command::new("script")
+            .args(["--quiet", "--command", &line, "/dev/null"])
+            .env(ON_TERMINAL, "yes")
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "xterm-256color")
+            .stdin(Stdio::null())
+            .output();
+        let Ok(answer) = answer else {
+            println!("skipped: there is no script(1)");
+            return;
+        };
+        let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let modes: Vec<&str> = said
+            .split("modes=")
+            .skip(1)
+            .map(|rest| rest.lines().next().unwrap().trim())
+            .collect();
+        assert_eq!(modes.len(), 2, "{said}");
+        assert_eq!(modes[0], modes[1], "{said}");
+        let (_, after) = said
+            .split_once("\x1b[?1049l")
+            .unwrap_or_else(|| panic!("it is not given back: {said}"));
+        assert!(!after.contains("\x1b[?"), "{said}");
+        let place = |text: &str| after.find(text).unwrap_or_else(|| panic!("{text}: {said}"));
+        assert!(place("THE NOTE") < place("THE RESULT"), "{said}");
+    }
+
+    /// Ends a screen while the terminal takes nothing, and prints something.
+    fn held_up() {
+        let terminal = rustix::stdio::stderr();
+        let mut live = Live::new(StopRequest::on_signals().unwrap());
+        let event = Event::Progress(Progress::of("work".to_owned(), 0.5));
+        live.event(&event);
+        live.feed().unwrap().note("THE NOTE".to_owned());
+        tcflow(terminal, Action::OOff).unwrap();
+        live.event(&event);
+        // So that a picture is on its way.
+        std::thread::sleep(Duration::from_secs(1));
+        let patient = std::thread::spawn(move || {
+            std::thread::sleep(CLOSE_WITHIN + Duration::from_secs(1));
+            tcflow(terminal, Action::OOn).unwrap();
+        });
+        live.close();
+        output::print("THE RESULT\n").unwrap();
+        patient.join().unwrap();
+    }
 }

@@ -27,7 +27,7 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         return Err(match run.record().origin {
             // What another program did not write down is in no file.
             Some(_) => err,
-            None => err.hint("`punctual measure --raw` stores every sample"),
+            None => err.hint("`punctual measure wakeup --raw` stores every sample"),
         });
     }
     let count = run.record().total.count;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use punctual_model::{Event, Nanos};
 use punctual_store::{ReadError, StoredRun};
+use punctual_verdict::words::clean;
 
 use crate::error::CliError;
 use crate::signals::StopRequest;
@@ -41,8 +42,9 @@ pub(super) fn show(run: &StoredRun, speed: u32) -> Result<(), CliError> {
     let name = name.map_or_else(String::new, |name| format!(", {name}"));
     let title = format!("replay of {} run {id}{name}", run.record().instrument);
     // The run may come from elsewhere.
-    let title = title.replace(char::is_control, "\u{fffd}");
+    let title = clean(&title);
     view.title(&title);
+    view.replay();
     let has_screen = matches!(view, View::Live(_));
     let begun = Instant::now();
     for event in events()? {

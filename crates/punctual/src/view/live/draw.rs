@@ -4,6 +4,7 @@
 //! A frame of the screen.
 
 use punctual_model::{Ended, Figure, LoadProgress, Nanos, Progress, figure_words, label_words};
+use punctual_verdict::words::clean;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -21,17 +22,29 @@ const CHART: (u16, u16) = (5, 24);
 /// Columns from which the two charts stand side by side.
 const SIDE_BY_SIDE: u16 = 70;
 
-const HELP: [&str; 9] = [
-    "p, space  pause the view; the run continues",
-    "t         draw a threshold, such as 100us; empty: none",
-    "Tab       histogram of the next thread, or of all",
-    "q, Ctrl-C end the run and keep it; Ctrl-C again: quit",
-    "?         this help; any key closes it",
-    "",
-    "Checks shown are those that can be judged now; all",
-    "others follow at the end. Histogram bars and maxima have",
-    "logarithmic scales.",
-];
+const fn help_lines(replay: bool) -> [&'static str; 9] {
+    let (pause, end) = match replay {
+        true => (
+            "p, space  pause the view; the replay continues",
+            "q, Ctrl-C end the replay",
+        ),
+        false => (
+            "p, space  pause the view; the run continues",
+            "q, Ctrl-C end the run and keep it; Ctrl-C again: quit",
+        ),
+    };
+    [
+        pause,
+        "t         draw a threshold, such as 100us; empty: none",
+        "Tab       histogram of the next thread, or of all",
+        end,
+        "?         this help; any key closes it",
+        "",
+        "Checks shown are those that can be judged now; all",
+        "others follow at the end. Histogram bars and maxima have",
+        "logarithmic scales.",
+    ]
+}
 
 /// How things look.
 #[derive(Clone, Copy, Debug)]
@@ -94,13 +107,21 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) {
     ])
     .areas::<4>(area);
     let [top_area, table_area, charts_area, bottom_area] = sections;
-    frame.render_widget(Paragraph::new(top), top_area);
-    frame.render_widget(Paragraph::new(table), table_area);
+    frame.render_widget(Paragraph::new(harmless(top)), top_area);
+    frame.render_widget(Paragraph::new(harmless(table)), table_area);
     charts(frame, charts_area, state, theme);
-    frame.render_widget(Paragraph::new(bottom), bottom_area);
+    frame.render_widget(Paragraph::new(harmless(bottom)), bottom_area);
     if state.help {
-        help(frame, area);
+        help(frame, area, state.replay);
     }
+}
+
+/// Cleans what a run says that may come from elsewhere.
+fn harmless(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+        span.content = clean(&span.content).into_owned().into();
+    }
+    lines
 }
 
 fn rows(lines: &[Line<'_>]) -> u16 {
@@ -181,13 +202,13 @@ fn table(state: &State, theme: Theme, rest: u16, width: u16) -> Vec<Line<'static
             false => rest,
         };
         let room = usize::from(room).saturating_sub(1).max(1);
-        let table = Table::of_width(width.into());
+        let (rows, hidden) = worst(series, room);
+        let table = Table::of(&rows, width.into());
         let mut heading = table.heading();
         if usize::from(width) >= heading.chars().count() + 15 {
             heading += "  (times in µs)";
         }
         lines.push(Line::styled(heading, Theme::heading()));
-        let (rows, hidden) = worst(series, room);
         for row in rows {
             let above = state.threshold.is_some_and(|t| row.max_ns > Some(t.get()));
             let style = match row.lost > Some(0) || above {
@@ -329,6 +350,9 @@ fn keys(state: &State) -> Line<'static> {
     let is_none = progress.is_some_and(|p| p.series.is_empty() && p.checks.is_empty());
     let keys = match is_none || data.ended.is_some() {
         true => "p pause  ? help  q or Ctrl-C ends",
+        false if state.replay => {
+            "p pause  t threshold  Tab thread  ? help  q or Ctrl-C ends the replay"
+        }
         false => "p pause  t threshold  Tab thread  ? help  q or Ctrl-C ends the run and keeps it",
     };
     Line::styled(keys, Style::default().add_modifier(Modifier::DIM))
@@ -487,14 +511,15 @@ fn mark(line: &str, column: Option<usize>, mark: &str) -> String {
     cells.concat()
 }
 
-fn help(frame: &mut Frame<'_>, area: Rect) {
+fn help(frame: &mut Frame<'_>, area: Rect, replay: bool) {
+    let text = help_lines(replay);
     let width = 60.min(area.width);
-    let height = u16::try_from(HELP.len() + 2).unwrap_or(1).min(area.height);
+    let height = u16::try_from(text.len() + 2).unwrap_or(1).min(area.height);
     let x = area.x + (area.width - width) / 2;
     let y = area.y + (area.height - height) / 2;
     let window = Rect::new(x, y, width, height);
     frame.render_widget(Clear, window);
-    let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::raw(*line)).collect();
+    let lines = text.map(Line::raw).to_vec();
     let block = Block::bordered().title(" keys ");
     frame.render_widget(Paragraph::new(lines).block(block), window);
 }

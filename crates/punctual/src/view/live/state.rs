@@ -13,6 +13,9 @@ const POINTS: usize = 512;
 /// Notes that are kept to be shown; all of them are printed in the end.
 const NOTES_SHOWN: usize = 64;
 
+/// What a key sends before all else that it sends, if it sends more than one byte.
+const ESCAPE: u8 = 0x1b;
+
 /// How far the work is that has parts: runs, builds, boots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overall {
@@ -116,6 +119,10 @@ pub(super) struct State {
     pub(super) input: Option<Input>,
     pub(super) help: bool,
     pub(super) ending: bool,
+    /// Whether the run is over and shown once more.
+    pub(super) replay: bool,
+    /// Whether what comes belongs to a key that began with an escape.
+    escaped: bool,
     /// The thread whose samples are shown; all of them where there is none.
     pub(super) chosen: Option<u32>,
 }
@@ -148,6 +155,20 @@ impl State {
         let new = asked && !self.ending;
         self.ending |= asked;
         new
+    }
+
+    /// Does what was pressed since the last look; returns whether it asks for the end of the run. Of a key that sends
+    /// several bytes, such as F2 (`ESC O Q`), only the escape is a key: the rest comes without a pause.
+    pub(super) fn press(&mut self, bytes: &[u8]) -> bool {
+        self.escaped &= !bytes.is_empty();
+        let mut ends = false;
+        for byte in bytes {
+            if !self.escaped {
+                self.escaped = *byte == ESCAPE;
+                ends |= self.key(*byte);
+            }
+        }
+        ends
     }
 
     /// Does what a key says; returns whether it asks for the end of the run.
@@ -190,8 +211,7 @@ impl State {
                 Ok(_) => input.error = Some("must be above zero".to_owned()),
                 Err(err) => input.error = Some(err.to_string()),
             },
-            // Escape, also of a key that sends more: what follows is no digit or letter of a time.
-            0x1b => return,
+            ESCAPE => return,
             0x08 | 0x7f => {
                 input.text.pop();
                 input.error = None;
@@ -324,6 +344,25 @@ mod tests {
         let mut state = State::new(String::new());
         press(&mut state, "tq\x1b?q");
         assert!(state.key(b'q'));
+    }
+
+    #[test]
+    fn a_key_that_sends_more_than_a_byte_does_nothing_by_its_letters() {
+        let mut state = State::new(String::new());
+        // F2, F1, Home, Home, Alt-q, and F2 in two parts, as a slow connection brings it.
+        for keys in ["\x1bOQ", "\x1bOP", "\x1bOH", "\x1b[H", "\x1bq"] {
+            assert!(!state.press(keys.as_bytes()), "{keys:?}");
+            assert!(!state.press(b""));
+        }
+        assert!(!state.press(b"\x1bO") && !state.press(b"Q") && !state.press(b""));
+        assert!(!state.is_paused() && !state.help);
+        state.press(b"t9");
+        assert!(!state.press(b"\x1bOQ") && !state.press(b""));
+        assert!(state.input.is_none());
+        state.press(b"?");
+        assert!(!state.press(b"\x1bOQ") && !state.press(b""));
+        assert!(!state.help);
+        assert!(state.press(b"q"));
     }
 
     #[test]

@@ -113,10 +113,12 @@ fn eighty_columns_and_24_rows_show_every_part() {
 fn small_windows_show_the_worst_threads_first_and_never_fail() {
     let state = state(100);
     for width in [1, 5, 20, 40, 60, 130] {
-        for height in [1, 2, 3, 5, 8, 12, 40] {
+        for height in [1, 2, 3, 4, 5, 8, 12, 40] {
             let screen = screen(&state, width, height);
-            if width >= 60 && height >= 5 {
+            if width >= 60 && height >= 4 {
                 assert!(has(&screen, " 99 "), "{width}x{height}: {screen:#?}");
+            }
+            if width >= 60 && height >= 5 {
                 assert!(has(&screen, "more threads, none worse"));
             }
         }
@@ -169,6 +171,31 @@ fn pause_help_input_and_end_are_told() {
     let told = screen(&state, 100, 30);
     assert!(told[29].starts_with("threshold: 5_  "), "{told:#?}");
     assert!(told[29].len() > 16, "it says why: {told:#?}");
+}
+
+#[test]
+fn a_run_that_is_shown_once_more_is_not_ended_by_a_key() {
+    let mut state = state(1);
+    state.replay = true;
+    let told = screen(&state, 100, 30);
+    assert!(
+        told[29].ends_with("q or Ctrl-C ends the replay"),
+        "{told:#?}"
+    );
+    state.key(b'?');
+    let told = screen(&state, 100, 30);
+    assert!(has(&told, "end the replay"), "{told:#?}");
+    assert!(!has(&told, "keep"), "{told:#?}");
+}
+
+#[test]
+fn what_a_run_says_does_not_turn_the_screen_around() {
+    let mut progress = progress(1, 20);
+    progress.loads[0].fault = Some("was \u{202e}dellik".to_owned());
+    let mut state = state(1);
+    state.take(Update::Event(Box::new(Event::Progress(progress))));
+    let screen = screen(&state, 100, 30);
+    assert!(has(&screen, "was \u{fffd}dellik"), "{screen:#?}");
 }
 
 #[test]
