@@ -227,7 +227,7 @@ pub fn configure(
 }
 
 /// Takes out what the source does not have and need not have.
-pub(super) fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
+fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
     for name in std::mem::take(&mut fragment.if_there) {
         if !kconfig.options.contains_key(&name) {
             fragment.wanted.remove(&name);

@@ -114,12 +114,15 @@ impl Fragment {
         for name in &other.dropped {
             self.wanted.remove(name);
         }
+        // Whoever asks for an option without an "if" insists on it, whatever comes before or after.
+        let insists =
+            |of: &Self, name: &String| of.wanted.mentions(name) && !of.if_there.contains(name);
+        let others = other.if_there.iter().filter(|name| !insists(self, name));
+        let others: Vec<String> = others.cloned().collect();
+        self.if_there.retain(|name| !insists(other, name));
         self.wanted.extend(&other.wanted);
-        // Whoever asks for an option without an "if" insists on it.
-        self.if_there
-            .retain(|name| !other.wanted.mentions(name) || other.if_there.contains(name));
         self.dropped.extend(other.dropped.iter().cloned());
-        self.if_there.extend(other.if_there.iter().cloned());
+        self.if_there.extend(others);
     }
 
     /// Lays this over a base.
@@ -164,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_later_fragment_goes_over_an_earlier_one() {
-        let mut all = Fragment::parse("CONFIG_A=y\nCONFIG_B=y\n").unwrap();
+        let mut all = Fragment::parse("CONFIG_A=y\n").unwrap();
         all.add(&Fragment::parse("# drop: CONFIG_A\nCONFIG_B=n\n# if-there: B\n").unwrap());
         assert!(!all.wanted.mentions("A"));
         assert_eq!(all.wanted.value("B"), "n");
@@ -173,5 +176,7 @@ mod tests {
         assert_eq!(all.if_there, ["B"]);
         all.add(&Fragment::parse("CONFIG_B=y\n").unwrap());
         assert_eq!(all.if_there, [""; 0]);
+        all.add(&Fragment::parse("# if-there: B C\nCONFIG_B=y\nCONFIG_C=y\n").unwrap());
+        assert_eq!(all.if_there, ["C"]);
     }
 }

@@ -65,8 +65,8 @@ pub struct KernelSource {
     pub tree: String,
     /// Patch series that were applied here, oldest first.
     pub patches: Vec<AppliedSeries>,
-    /// The time that builds bear in place of the clock, in seconds since 1970: that of the source before the first series. Absent where
-    /// none was applied; it is that of the source then.
+    /// The time that builds bear in place of the clock, in seconds since 1970: that of a package or tarball before the first
+    /// series. Absent where none was applied, and for other sources: it is that of the commit or the Makefile then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
     /// When it was fetched, RFC 3339 in UTC.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use punctual_kernel::patch::{self, Limits, Series};
 use punctual_kernel::source::{KernelStore, Tree};
-use punctual_model::{AppliedSeries, PatchOutcome, PatchReport, PatchedTree};
+use punctual_model::{AppliedSeries, PatchOutcome, PatchReport, PatchedTree, SourceOrigin};
 
 use super::kernel_store::{self, failed};
 use crate::error::CliError;
@@ -47,8 +47,11 @@ pub(crate) fn put_in(
             let patches = report.patches.iter().filter(move |p| p.outcome == outcome);
             patches.map(|p| p.name.clone()).collect()
         };
-        // The Makefile's time is that of the change, if the series has it.
-        known.seconds.get_or_insert(seconds);
+        // The Makefile's time is that of the change, if the series has it. What lies elsewhere may be replaced by another source, and
+        // git has the time of the commit.
+        if matches!(known.origin, SourceOrigin::Package | SourceOrigin::Tarball) {
+            known.seconds.get_or_insert(seconds);
+        }
         if let Ok(changed) = Tree::open(&found.tree.path) {
             known.version = changed.version;
         }

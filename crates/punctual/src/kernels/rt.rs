@@ -174,8 +174,15 @@ fn same(flow: RtFlow, asked: &BTreeMap<String, String>) -> Result<RtFlow, CliErr
         said(&flow.asked),
         said(asked)
     ));
+    let version = flow.asked.get("version").map_or("", String::as_str);
+    let before = flow.asked.get("stock");
+    let again = match before.map(|stock| has_model("--stock", stock, version)) {
+        // An older program took what the kernel does not have.
+        Some(Err(_)) => "give",
+        _ => "give the same options as before,",
+    };
     Err(error.hint(format!(
-        "give the same options as before, another --name, or forget what it did with `punctual kernel rm {}`",
+        "{again} another --name, or forget what it did with `punctual kernel rm {}`",
         flow.name
     )))
 }

@@ -299,10 +299,17 @@ fn a_stable_patch_changes_the_version_that_is_listed_and_not_the_time_that_build
     let makefile = fs::File::options().append(true).open(tree.join("Makefile"));
     let released = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_736_424_000);
     makefile.unwrap().set_modified(released).unwrap();
+    let tarball = home.dir().join("linux-6.12.9.tar.gz");
+    let tar = Command::new("tar")
+        .arg("-C")
+        .arg(home.dir())
+        .args(["-czf", shown(&tarball), "linux"])
+        .status();
+    assert!(tar.unwrap().success());
     let patch = home.dir().join("patch-6.12.9-10");
     let text = "--- a/Makefile\n+++ b/Makefile\n@@ -2,3 +2,3 @@\n PATCHLEVEL = 12\n-SUBLEVEL = 9\n+SUBLEVEL = 10\n EXTRAVERSION =\n";
     fs::write(&patch, text).unwrap();
-    kernel(&home, &["fetch", shown(&tree), "--name", "mine"]).fine();
+    kernel(&home, &["fetch", shown(&tarball), "--name", "mine"]).fine();
     let built = |name: &str| {
         let args = [
             "--anyway",

@@ -28,7 +28,12 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
             "--package: makes packages only for this machine's architecture",
         ));
     }
-    for model in &args.matrix {
+    // Whether a patch has brought lazy, its Kconfig tells.
+    let models = args
+        .matrix
+        .iter()
+        .filter(|model| **model != KernelModel::Lazy);
+    for model in models {
         has_model("--matrix", &model.to_string(), &source.tree.version)?;
     }
     let manner = Manner {

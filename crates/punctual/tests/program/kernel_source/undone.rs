@@ -66,6 +66,11 @@ fn a_fragment_that_undoes_the_model_is_named_and_nothing_is_as_asked() {
 fn a_fragment_that_the_source_need_not_honour_does_not_excuse_the_model() {
     let (home, tree, base) = place();
     fs::write(tree.join("Kconfig"), "config EXPERT\n\tbool \"e\"\n").unwrap();
+    // As Kconfig drops what it does not know.
+    let makefile = fs::read_to_string(tree.join("Makefile")).unwrap();
+    let dropping = "olddefconfig:\n\tsed -i /PREEMPT_RT/d $(O)/.config\n";
+    let makefile = makefile.replace("olddefconfig:\n\ttrue\n", dropping);
+    fs::write(tree.join("Makefile"), makefile).unwrap();
     let file = home.dir().join("vendor.config");
     fs::write(&file, "# if-there: PREEMPT_RT\n").unwrap();
     let answer = kernel(&home, &asked(&tree, &base, &["--fragment", shown(&file)]));
