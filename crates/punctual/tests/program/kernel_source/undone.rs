@@ -67,9 +67,8 @@ fn a_fragment_that_the_source_need_not_honour_does_not_excuse_the_model() {
     let (home, tree, base) = place();
     fs::write(tree.join("Kconfig"), "config EXPERT\n\tbool \"e\"\n").unwrap();
     // As Kconfig drops what it does not know.
-    let makefile = fs::read_to_string(tree.join("Makefile")).unwrap();
     let dropping = "olddefconfig:\n\tsed -i /PREEMPT_RT/d $(O)/.config\n";
-    let makefile = makefile.replace("olddefconfig:\n\ttrue\n", dropping);
+    let makefile = MAKEFILE.replace("olddefconfig:\n\ttrue\n", dropping);
     fs::write(tree.join("Makefile"), makefile).unwrap();
     let file = home.dir().join("vendor.config");
     fs::write(&file, "# if-there: PREEMPT_RT\n").unwrap();
