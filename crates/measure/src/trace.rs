@@ -197,6 +197,16 @@ impl Reader {
             .map_err(TracefsError::Use)?)
     }
 
+    /// Adds a value to those in a file of the instance.
+    ///
+    /// # Errors
+    ///
+    /// As [`Instance::add`].
+    pub(crate) fn add(&self, file: &str, value: &str) -> Result<(), MeasureError> {
+        let added = self.instance.add(file, value);
+        Ok(added.map_err(TracefsError::Use)?)
+    }
+
     /// Switches an event on or off.
     ///
     /// # Errors

@@ -15,6 +15,7 @@
 mod account;
 mod basis;
 mod beside;
+mod changed;
 mod culprits;
 mod cycle;
 pub(crate) mod event;
@@ -42,7 +43,7 @@ pub(crate) mod who;
 mod words;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use punctual_model::{CpuId, CpuSet, Ended, Finding, Nanos, Progress};
@@ -80,6 +81,9 @@ const SETTLE_EVERY: u64 = 100_000_000;
 
 /// Threads that are watched at most: what is kept of one takes some 300 KiB, and of its longest cycles some megabytes.
 const THREADS: usize = 256;
+
+/// How often it is looked for threads that were started while watching began: who starts them then is followed after the second time.
+const LISTINGS: u32 = 16;
 
 /// The name of the table of all cycles in the store.
 pub const CYCLE_TABLE: &str = "cycles.csv";
@@ -199,8 +203,9 @@ struct Watcher {
     pending: BTreeMap<Tid, Vec<Waited>>,
     /// What threads did before they were silent for long, of which it is not known yet what a cycle is.
     aside: BTreeMap<Tid, Vec<Aside>>,
-    /// Threads that had a cycle, in the order in which they had their first.
-    order: Vec<Tid>,
+    /// Threads that had a cycle, in the order in which they had their first. A thread that has had other cycles before is there once for
+    /// each, with what is kept of them.
+    order: Vec<(Tid, Option<Box<Tally>>)>,
     origin: u64,
     /// Cycles that were released before are not part of the run.
     from: u64,
@@ -262,27 +267,12 @@ impl Watcher {
         let kernel = Kallsyms::read(sys);
         let mut replay = Replay::new(source.cpus().len(), calls, THREADS, kernel.beginnings());
         replay.fault_ns = source.fault_ns.unwrap_or(0).max(thread::ONE_FAULT);
-        for thread in &present {
-            match timerlat {
-                true => replay.watch_in_kernel(thread.tid, thread.name.as_bytes()),
-                false => replay.watch(thread.tid, thread.process, thread.name.as_bytes()),
-            }
-        }
         if let Some(parent) = parent {
             replay.watch_children_of(parent);
         }
-        let before: BTreeMap<Tid, Before> = present
-            .iter()
-            .map(|thread| (thread.tid, Before::read(sys, thread.tid)))
-            .collect();
-        for (tid, before) in &before {
-            if let (Some(thread), Some(prio)) = (replay.threads.get_mut(tid), before.prio()) {
-                thread.prio = prio;
-            }
-        }
         let followed: Vec<Tid> = present.iter().map(|t| t.tid).chain(parent).collect();
         let mut watcher = Self::new(watch, source::idle_exits(sys), replay, keep, origin);
-        watcher.before = before;
+        watcher.meet(sys, &present);
         watcher.outside = Some(Outside::begin(sys, source.cpus()));
         watcher.naming = Some(Naming {
             sys: sys.clone(),
@@ -291,6 +281,18 @@ impl Watcher {
         });
         source.follow(&followed)?;
         source.start()?;
+        // All that took a while. Who was started meanwhile, by threads that nobody followed yet, is found in no other way.
+        let mut known: BTreeSet<Tid> = followed.into_iter().collect();
+        for _ in 0..LISTINGS {
+            let new = target::newcomers(sys, &watcher.watch.target, &mut known);
+            if new.is_empty() {
+                break;
+            }
+            watcher.meet(sys, &new);
+            let tids: Vec<Tid> = new.iter().map(|thread| thread.tid).collect();
+            source.follow_too(&tids)?;
+            present.extend(new);
+        }
         // Of who has ended by now no event will tell.
         for thread in &present {
             let ended = !target::lives(sys, thread.tid);
@@ -299,6 +301,22 @@ impl Watcher {
             }
         }
         Ok((watcher, source))
+    }
+
+    /// Watches threads that are there.
+    fn meet(&mut self, sys: &SysRoot, present: &[target::Present]) {
+        let timerlat = matches!(self.watch.target, Target::Timerlat(_));
+        for target::Present { tid, process, name } in present {
+            match timerlat {
+                true => self.replay.watch_in_kernel(*tid, name.as_bytes()),
+                false => self.replay.watch(*tid, *process, name.as_bytes()),
+            }
+            let before = Before::read(sys, *tid);
+            if let (Some(thread), Some(prio)) = (self.replay.threads.get_mut(tid), before.prio()) {
+                thread.prio = prio;
+            }
+            self.before.insert(*tid, before);
+        }
     }
 
     fn new(watch: Watch, exits: IdleExits, replay: Replay, keep: Keep, origin: u64) -> Self {
@@ -440,7 +458,7 @@ impl Watcher {
             self.pending.remove(&tid);
             self.aside.remove(&tid);
             self.tallies.remove(&tid);
-            self.order.retain(|own| *own != tid);
+            self.order.retain(|(own, _)| *own != tid);
         }
     }
 
@@ -465,8 +483,11 @@ impl Watcher {
     }
 
     fn progress(&mut self) -> Progress {
-        let series = (0..).zip(&self.order).filter_map(|(n, tid)| {
-            let tally = self.tallies.get_mut(tid)?;
+        let series = (0..).zip(&mut self.order).filter_map(|(n, (tid, past))| {
+            let tally = match past {
+                Some(past) => past,
+                None => self.tallies.get_mut(tid)?,
+            };
             let mut progress = tally.progress();
             (progress.thread, progress.cpu) = (n, Some(tally.last_cpu));
             Some(progress)

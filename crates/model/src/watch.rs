@@ -89,6 +89,13 @@ pub struct WatchedThread {
     pub policy: String,
     /// The wait that ends a cycle, such as `clock_nanosleep (absolute)`. Null: every wait does.
     pub cycle_at: Option<String>,
+    /// The first of its releases and the last, since the start of the run, where what ends a cycle of the thread changed: then several
+    /// entries have its `tid`, and what it did at other times is in those or in none. Absent where it did not, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_ns: Option<Nanos>,
+    /// See `from_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_ns: Option<Nanos>,
     /// Time between releases, where they come regularly.
     pub period_ns: Option<Nanos>,
     /// Cycles whose release is a time that the thread asked for. That of the others is the moment at which something woke it, or one

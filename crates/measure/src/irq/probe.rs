@@ -6,7 +6,7 @@
 use punctual_model::{CpuId, Finding};
 use punctual_sys::thread::Tid;
 use punctual_sys::tracefs::{EventFormat, Field, Instance, Record, Tracefs, TracefsError};
-use punctual_sys::{PathError, SysRoot};
+use punctual_sys::{PathError, SysRoot, calls};
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,7 +50,11 @@ const INTERRUPTS: [(&str, &str); 3] = [
 ];
 
 const WAKING: &str = "sched/sched_waking";
-const CLOCK_NANOSLEEP: &str = "syscalls/sys_exit_clock_nanosleep";
+/// The end of the sleep. Kernels for 32 bits have it twice, for times of 64 bits and of 32, and which of them a library calls depends on that.
+const CLOCK_NANOSLEEP: [&str; 2] = [
+    "syscalls/sys_exit_clock_nanosleep",
+    "syscalls/sys_exit_clock_nanosleep_time32",
+];
 const ANY_SYSCALL: &str = "raw_syscalls/sys_exit";
 const MARK: &str = "ftrace/print";
 
@@ -101,18 +105,27 @@ impl Probe {
             Ok(Meaning::Waking(field(format, WAKING, "pid")?))
         })?;
         let syscall = probe.ours("common_pid");
-        let (event, filter) = if tracefs.has_event(CLOCK_NANOSLEEP) {
-            (CLOCK_NANOSLEEP, syscall)
-        } else if tracefs.has_event(ANY_SYSCALL) {
-            let number = punctual_sys::timer::CLOCK_NANOSLEEP;
-            (ANY_SYSCALL, format!("id=={number}&&{syscall}"))
-        } else {
-            return Ok(probe);
-        };
-        probe.syscall_exit = true;
-        probe.add(tracefs, event, Some(filter), |format| {
-            Ok(Meaning::SyscallExit(field(format, event, "common_pid")?))
-        })?;
+        let mut exits: Vec<(&str, String)> = sleeps(cfg!(target_pointer_width = "32"))
+            .filter(|event| tracefs.has_event(event))
+            .map(|event| (event, syscall.clone()))
+            .collect();
+        if exits.is_empty() && tracefs.has_event(ANY_SYSCALL) {
+            let numbers: Vec<String> = (0..1_024)
+                .filter(|call| {
+                    let name = calls::name(*call);
+                    name.is_some_and(|name| name.starts_with("clock_nanosleep"))
+                })
+                .map(|number| format!("id=={number}"))
+                .collect();
+            let filter = format!("({})&&{syscall}", numbers.join("||"));
+            exits.push((ANY_SYSCALL, filter));
+        }
+        for (event, filter) in exits {
+            probe.syscall_exit = true;
+            probe.add(tracefs, event, Some(filter), |format| {
+                Ok(Meaning::SyscallExit(field(format, event, "common_pid")?))
+            })?;
+        }
         Ok(probe)
     }
 
@@ -223,6 +236,12 @@ impl Probe {
     }
 }
 
+/// Returns the events that may be the end of our sleep.
+fn sleeps(of_32_bits: bool) -> impl Iterator<Item = &'static str> {
+    let called = if of_32_bits { 2 } else { 1 };
+    CLOCK_NANOSLEEP.into_iter().take(called)
+}
+
 /// Chooses the events of the interrupt of the timer in use.
 fn interrupt(sys: &SysRoot, tracefs: &Tracefs) -> (&'static str, &'static str) {
     let has = |pair: &(&str, &str)| tracefs.has_event(pair.0) && tracefs.has_event(pair.1);
@@ -267,6 +286,12 @@ fn field(format: &EventFormat, event: &str, name: &'static str) -> Result<Field,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sleep_ends_in_either_of_the_calls_that_a_kernel_for_32_bits_has() {
+        assert_eq!(sleeps(false).collect::<Vec<_>>(), [CLOCK_NANOSLEEP[0]]);
+        assert_eq!(sleeps(true).collect::<Vec<_>>(), CLOCK_NANOSLEEP);
+    }
 
     #[test]
     fn the_interrupt_is_that_of_the_timer_in_use() {

@@ -119,7 +119,7 @@ fn candidates_of<'a>(
 
 /// Whether two periods are the same but for what wake-ups are late by.
 #[expect(clippy::cast_precision_loss, reason = "times within days")]
-fn is_about(period: u64, asked: u64) -> bool {
+pub(super) fn is_about(period: u64, asked: u64) -> bool {
     period.abs_diff(asked) as f64 <= OFF * asked as f64
 }
 
@@ -168,6 +168,14 @@ fn candidate(wait: Wait, times: &[u64], timed: usize, interval: Option<u64>) -> 
     })
 }
 
+/// Whether a wait is one of those that the user named: a system call, or that after the call of a function.
+pub(super) fn is_named(named: &str, one: &Waited) -> bool {
+    match named.strip_prefix(FUNCTION) {
+        Some(_) => one.wait == Wait::PROBE,
+        None => words::call_name(one.wait.call) == named,
+    }
+}
+
 /// Finds what ends a cycle, among waits that were seen or by the system call that the user named.
 pub(super) fn of(
     named: Option<&str>,
@@ -178,10 +186,7 @@ pub(super) fn of(
     let Some(named) = named else {
         return find(asked, interval, waited.iter());
     };
-    let is_named = |one: &&Waited| match named.strip_prefix(FUNCTION) {
-        Some(_) => one.wait == Wait::PROBE,
-        None => words::call_name(one.wait.call) == named,
-    };
+    let is_named = |one: &&Waited| is_named(named, one);
     let first = waited.iter().find(is_named).map(|one| one.wait);
     let found = find(asked, interval, waited.iter().filter(is_named)).at;
     let is_first = |at: &Wait| first.is_some_and(|first| at.covers(first));

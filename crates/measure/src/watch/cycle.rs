@@ -158,7 +158,9 @@ impl Cut<'_> {
                 stopped: None,
                 ..
             } if wait == self.begin.wait && wait.is_sleep() && from < self.begin.entered => {
-                self.late_interrupt(cpu, from, to);
+                let expired = self.thread.expired_in(span.from);
+                let expired = expired.map_or(from, |at| at.max(span.from));
+                self.late_interrupt(cpu, (expired, from), to);
             }
             State::Blocked {
                 call,
@@ -309,15 +311,19 @@ impl Cut<'_> {
         };
         let expires = hard.clamp(from, to);
         self.add(from, expires, timer, Phase::Timer, Cause::Slack);
-        self.late_interrupt(timer, expires, to);
+        self.late_interrupt(timer, (expires, expires), to);
     }
 
-    /// The time for which the interrupt of a timer that had expired did not come, or did not come to the thread.
-    fn late_interrupt(&mut self, timer: CpuId, from: u64, to: u64) {
+    /// The time for which the interrupt of a timer that had `expired` did not come, or did not come to the thread.
+    fn late_interrupt(&mut self, timer: CpuId, (expired, from): (u64, u64), to: u64) {
         let replay = self.replay;
         let mut idle_since = None;
+        let is_interrupt = |who| matches!(who, Who::Irq { .. } | Who::Vector { .. });
+        let mut before = replay.cut(timer, expired.min(from), from);
+        let mut came = before.any(|stretch| is_interrupt(stretch.who));
         for stretch in replay.cut(timer, from, to) {
             let Stretch { from, to, who, .. } = stretch;
+            came |= is_interrupt(who);
             let cause = match who {
                 Who::Unknown => Cause::Unknown,
                 Who::Idle { state } => {
@@ -331,7 +337,9 @@ impl Cut<'_> {
                     }
                     continue;
                 }
-                Who::Task { .. } => Cause::Masked(who),
+                // On PREEMPT_RT most timers' functions run in the soft interrupt's thread, which waits for the CPU as others do. That
+                // interrupts came shows that they were on.
+                Who::Task { .. } if !came => Cause::Masked(who),
                 who => Cause::Taken(who),
             };
             self.add(from, to, timer, Phase::Timer, cause);

@@ -44,9 +44,8 @@ pub(super) fn find(sys: &SysRoot, wanted: &str, target: &Target) -> Result<Place
     let shown = file.display();
     let bytes = read(&file).map_err(|err| refused(format!("{shown}: {err}")))?;
     let offset = offset_of(&bytes, symbol).map_err(|why| refused(format!("{shown}: {why}")))?;
-    let file = file
-        .canonicalize()
-        .map_err(|err| refused(format!("{shown}: {err}")))?;
+    // The kernel follows links itself, also those of /proc to files that lie elsewhere for us: of a process in a container.
+    let file = std::path::absolute(&file).map_err(|err| refused(format!("{shown}: {err}")))?;
     Ok(Place { file, offset })
 }
 
@@ -80,7 +79,10 @@ fn offset_of(bytes: &[u8], symbol: &str) -> Result<u64, String> {
 
 /// Returns the file of the program that is to be watched.
 fn program(sys: &SysRoot, target: &Target) -> Option<PathBuf> {
-    let of_process = |pid: u32| std::fs::read_link(sys.full(&format!("/proc/{pid}/exe"))).ok();
+    let of_process = |pid: u32| {
+        let exe = sys.full(&format!("/proc/{pid}/exe"));
+        exe.is_file().then_some(exe)
+    };
     match target {
         Target::Command(words) => in_path(words.first()?),
         Target::Process(pid) => of_process(*pid),
@@ -109,9 +111,13 @@ mod tests {
         let sys = SysRoot::live();
         let own = Target::Process(std::process::id());
         let place = find(&sys, "main", &own).unwrap();
-        let own_file = std::env::current_exe().unwrap().canonicalize().unwrap();
-        assert_eq!(place.file, own_file);
+        // Not what the link says, which is another file where the process sees other directories.
+        let exe = format!("/proc/{}/exe", std::process::id());
+        assert_eq!(place.file, PathBuf::from(&exe));
         assert!(place.offset > 0);
+        let in_root = exe.replace("exe", "root/proc/self/exe:main");
+        let place = find(&sys, &in_root, &own).unwrap();
+        assert!(place.file.starts_with(exe.replace("exe", "root")));
         let why = |wanted: &str| find(&sys, wanted, &own).unwrap_err().to_string();
         assert!(why("no_such_function").contains("no function `no_such_function`"));
         assert!(why("/proc/self/status:main").contains("no program"));

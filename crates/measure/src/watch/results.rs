@@ -18,7 +18,6 @@ use super::source::Source;
 use super::stacks::{self, Site, Taken};
 use super::tally::{self, Tally};
 use super::thread;
-use super::wait::Wait;
 use super::who::Tid;
 use super::{Watcher, culprits, words};
 use crate::figures;
@@ -46,8 +45,9 @@ const FUNCTIONS: &str = "names of its functions (kernel.kptr_restrict, or CAP_SY
 impl Watcher {
     /// The threads that have figures, with what is kept of them.
     pub(super) fn shown(&self) -> impl Iterator<Item = (u32, &thread::Thread, &Tally)> {
-        let shown = self.order.iter().filter_map(|tid| {
-            let tally = self.tallies.get(tid).filter(|tally| tally.cycles >= FEW)?;
+        let shown = self.order.iter().filter_map(|(tid, past)| {
+            let tally = past.as_deref().or_else(|| self.tallies.get(tid));
+            let tally = tally.filter(|tally| tally.cycles >= FEW)?;
             Some((self.replay.threads.get(tid)?, tally))
         });
         (0..)
@@ -83,11 +83,20 @@ impl Watcher {
             unknown.push(FUNCTIONS.to_owned());
         }
         unknown.extend(self.of_32_bits());
-        let judged: Vec<(u32, Tid)> = self
-            .shown()
-            .filter(|(_, thread, tally)| is_judged(thread, tally))
-            .map(|(n, thread, _)| (n, thread.tid))
-            .collect();
+        // What a thread does is told once, also where it had several cycles.
+        let mut judged: BTreeMap<Tid, (u64, u32)> = BTreeMap::new();
+        for (n, thread, tally) in self.shown() {
+            if is_judged(thread, tally) {
+                let most = judged.entry(thread.tid).or_default();
+                *most = (*most).max((tally.cycles, n));
+            }
+        }
+        // One that had several cycles is one thread.
+        let with_figures: BTreeSet<Tid> = self.shown().map(|(_, thread, _)| thread.tid).collect();
+        let with_figures = with_figures.len();
+        let judged = judged.into_iter().map(|(tid, (_, n))| (n, tid));
+        let mut judged: Vec<(u32, Tid)> = judged.collect();
+        judged.sort_unstable();
         let habits = self.habits.as_ref();
         Watched {
             habits_judged: habits.map(|_| judged.len() as u64),
@@ -97,7 +106,7 @@ impl Watcher {
             habits: habits.map_or_else(Vec::new, |habits| {
                 habits.found(judged.into_iter(), &mut |sites| self.say_sites(sites))
             }),
-            idle_threads: (self.replay.threads.len() - threads.len()) as u64
+            idle_threads: (self.replay.threads.len() - with_figures) as u64
                 + self.replay.forgotten,
             unwatched_threads: self.replay.unwatched,
             records: source.records(),
@@ -136,6 +145,8 @@ impl Watcher {
                 .to_vec(),
         });
         let basis = tally.basis.unwrap_or(Basis::EVERY_WAIT);
+        let span = tally.span().filter(|_| self.is_apart(thread.tid));
+        let since_start = |time: u64| Nanos::new(time.saturating_sub(self.origin));
         let mut calls: Vec<(String, u64)> = thread
             .calls
             .iter()
@@ -147,10 +158,9 @@ impl Watcher {
             tid: thread.tid,
             name: names.text(thread.name).to_owned(),
             policy: policy(thread, tally),
-            cycle_at: basis.at.map(|wait| match &self.watch.cycle_at {
-                Some(named) if wait == Wait::PROBE => named.clone(),
-                _ => wait.to_string(),
-            }),
+            cycle_at: basis.at.map(|wait| self.says_wait(wait)),
+            from_ns: span.map(|(first, _)| since_start(first)),
+            to_ns: span.map(|(_, last)| since_start(last)),
             period_ns: tally.period().map(Nanos::new),
             timed_releases: tally.timed,
             cycles: tally.cycles,
@@ -225,6 +235,7 @@ impl Watcher {
     /// What tracing cost those who are watched, what is known of time that no event tells, and which events there are not.
     pub(super) fn evidence(&self, watched: &Watched, source: &Source) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.cost(source).into_iter().collect();
+        findings.extend(self.changes());
         findings.extend(watched.unknown.iter().map(|unknown| {
             let detail = format!("this kernel does not tell {unknown}");
             Finding::observed("no-event", detail)
@@ -346,7 +357,8 @@ impl Watcher {
         let own = self.own_share(watched);
         let where_it_ran = self.ran_where_judged(source.cpus());
         let unjudged = self.computes_on().into_iter().chain(self.all_watched());
-        let more = period.into_iter().chain(own).chain(where_it_ran);
+        let more = period.into_iter().chain(self.ended_where_found());
+        let more = more.chain(own).chain(where_it_ran);
         let more = more.chain(unjudged);
         always.into_iter().chain(more).collect()
     }

@@ -3,11 +3,13 @@
 
 //! From the waits of a thread that are over to its cycles.
 
+mod anew;
 mod passed;
 
 use punctual_model::Nanos;
 use punctual_sys::sched;
 
+pub(super) use self::anew::Since;
 pub(super) use self::passed::Passed;
 use super::basis::{self, Basis};
 use super::cycle::{self, Cycle};
@@ -32,7 +34,7 @@ pub(super) const OPEN: u64 = 10;
 const BURST: usize = basis::WAITS / 2;
 
 /// Cycles without which a thread that waits for others may have been periodic by chance.
-const LOOPS: u64 = 50;
+pub(super) const LOOPS: u64 = 50;
 
 impl Watcher {
     /// Makes cycles of the waits of a thread that are over.
@@ -41,10 +43,12 @@ impl Watcher {
             return;
         };
         let is_wanted = self.watch.wants(tid, self.replay.names.text(thread.name));
-        let over = thread.over(at_the_end || thread.ended.is_some());
+        let is_last = at_the_end || thread.ended.is_some();
+        let over: Vec<Waited> = thread.over(is_last).collect();
         if !is_wanted {
             return;
         }
+        self.note(tid, &over);
         let pending = self.pending.entry(tid).or_default();
         pending.extend(over);
         if pending.is_empty() && !self.aside.contains_key(&tid) {
@@ -72,6 +76,9 @@ impl Watcher {
         for [begin, end] in pairs {
             self.add(tid, &begin, &end);
         }
+        if !is_last {
+            self.look_anew(tid);
+        }
     }
 
     /// Takes in the cycles that had not ended when the run or their thread did.
@@ -80,8 +87,16 @@ impl Watcher {
         if self.watch.matters != Matters::OfThePeriod {
             return;
         }
+        let tallies = self.tallies.iter();
+        let left = tallies.filter_map(|(tid, tally)| Some((*tid, self.has_left(*tid, tally)?)));
+        let left: Vec<(Tid, u64)> = left.collect();
+        for (tid, at) in left {
+            if let Some(tally) = self.tallies.get_mut(&tid) {
+                tally.since.leaves(at);
+            }
+        }
         let periodic = self.tallies.iter().filter_map(|(tid, tally)| {
-            let basis = tally.basis?;
+            let basis = tally.basis.filter(|_| !tally.since.is_gone)?;
             let thread = self
                 .replay
                 .threads
@@ -104,6 +119,15 @@ impl Watcher {
     fn decide(&mut self, tid: Tid, at_the_end: bool) -> Option<Basis> {
         let thread = self.replay.threads.get_mut(&tid)?;
         let pending = self.pending.get_mut(&tid)?;
+        let named = self.watch.cycle_at.as_deref();
+        if let Some(named) = named {
+            // What came before the first of them is in no cycle.
+            let first = pending.iter().position(|one| basis::is_named(named, one));
+            pending.drain(..first.unwrap_or(pending.len()));
+            if pending.is_empty() {
+                return None;
+            }
+        }
         let (keep, deadline) = (&self.keep, self.watch.deadline.map(Nanos::get));
         let new = || Tally::new(keep, deadline);
         let tally = self.tallies.entry(tid).or_insert_with(new);
@@ -124,7 +148,7 @@ impl Watcher {
         }
         let asked = self.watch.period.map(Nanos::get);
         let interval = thread.interval();
-        let basis = basis::of(self.watch.cycle_at.as_deref(), asked, pending, interval);
+        let basis = basis::of(named, asked, pending, interval);
         let is_loop = pending.len() >= BURST || (asked.is_some() && basis.period == asked);
         if !(is_known || is_loop && basis.period.is_some()) {
             // It may have done no more than begin, and a burst of waits looks regular.
@@ -142,6 +166,9 @@ impl Watcher {
         }
         tally.policy = sched::policy_of(tid).ok();
         tally.basis = Some(basis);
+        if named.is_some() {
+            tally.passed_over = thread.waits.saturating_sub(pending.len() as u64);
+        }
         let ends_cycle = pending.iter().filter(|waited| basis.ends_at(waited.wait));
         tally.spacing = basis::period_of(ends_cycle, interval).filter(|_| basis.period.is_some());
         tally.is_asked = asked.is_some() && basis.period == asked;
@@ -181,7 +208,7 @@ impl Watcher {
         }
         cycle.missed = tally.passed.unserved(tally.spacing, begin, end);
         if tally.cycles == 0 {
-            self.order.push(tid);
+            self.order.push((tid, None));
         }
         tally.add(&cycle, &self.replay, self.origin);
         if let Some(table) = &mut self.table {

@@ -159,6 +159,16 @@ impl Source {
         self.own.write("set_event_pid", &list)
     }
 
+    /// Records what these do too, and those that they start.
+    pub(super) fn follow_too(&self, tids: &[Tid]) -> Result<(), MeasureError> {
+        let list: Vec<String> = tids.iter().map(ToString::to_string).collect();
+        let list = list.join(" ");
+        if let Some(stacks) = &self.stacks {
+            stacks.follow_too(&list)?;
+        }
+        self.own.add("set_event_pid", &list)
+    }
+
     /// Whether the kernel tells where threads are as they wait.
     pub(super) const fn takes_stacks(&self) -> bool {
         self.stacks.is_some()

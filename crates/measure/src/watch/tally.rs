@@ -15,7 +15,7 @@ use super::account::Apart;
 use super::basis::Basis;
 use super::cycle::{Cause, Cycle, Phase, Piece};
 use super::replay::Replay;
-use super::settle::Passed;
+use super::settle::{Passed, Since};
 use super::stacks::Site;
 use super::wait::Wait;
 use super::who::{Tid, Who};
@@ -149,6 +149,9 @@ pub(super) struct Tally {
     /// The time between releases as they came, where they come regularly. [`Basis::period`] may be what the user said.
     pub(super) spacing: Option<u64>,
     pub(super) passed: Passed,
+    pub(super) since: Since,
+    /// Waits of the thread before the first of those that the user named.
+    pub(super) passed_over: u64,
     /// Releases that came, served or not, but for those that a thread slept over.
     came: u64,
     /// Cycles above [`Self::limit`].
@@ -181,6 +184,8 @@ impl Tally {
             releases: None,
             spacing: None,
             passed: Passed::default(),
+            since: Since::default(),
+            passed_over: 0,
             came: 0,
             policy: None,
             responses: Accumulator::new(keep),
@@ -220,6 +225,20 @@ impl Tally {
         let came = self.came.saturating_mul(period);
         let is_none = 2 * self.asleep > self.cycles && came < (last - first) / 2;
         (self.is_asked || !is_none).then_some(period)
+    }
+
+    /// Returns the first release and the last.
+    pub(super) const fn span(&self) -> Option<(u64, u64)> {
+        self.releases
+    }
+
+    /// Goes on with cycles that the thread had before others. What was released in between is of none of them.
+    pub(super) fn goes_on(self) -> Self {
+        Self {
+            passed: Passed::default(),
+            since: self.since.comes_back(),
+            ..self
+        }
     }
 
     /// Takes in a cycle. `origin` is the start of the run.

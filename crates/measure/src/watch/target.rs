@@ -3,6 +3,7 @@
 
 //! Whom to watch: a program that is started, or threads that are there.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -90,6 +91,13 @@ pub(super) fn threads_of(sys: &SysRoot, target: &Target) -> Result<Vec<Present>,
         (true, _) => Err(spec("--comm".to_owned(), "the process has ended")),
         (false, _) => Ok(threads),
     }
+}
+
+/// Returns the threads that are there and not among `known`, which holds them too then. None where the process has ended by now.
+pub(super) fn newcomers(sys: &SysRoot, target: &Target, known: &mut BTreeSet<Tid>) -> Vec<Present> {
+    let mut there = threads_of(sys, target).unwrap_or_default();
+    there.retain(|thread| known.insert(thread.tid));
+    there
 }
 
 /// Whether a thread has not ended, be it that nobody has asked for its status yet.
@@ -320,6 +328,33 @@ mod tests {
             waiter: None,
         };
         (started, ending)
+    }
+
+    #[test]
+    fn threads_that_are_there_only_now_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        let start = |tid: u32| {
+            let task = dir.path().join(format!("proc/70/task/{tid}"));
+            std::fs::create_dir_all(&task).unwrap();
+            std::fs::write(task.join("comm"), format!("thread {tid}\n")).unwrap();
+        };
+        let target = Target::Process(70);
+        let mut known = BTreeSet::new();
+        let mut new = || {
+            let new = newcomers(&sys, &target, &mut known);
+            new.iter().map(|of| of.tid).collect::<BTreeSet<_>>()
+        };
+        start(70);
+        start(71);
+        assert_eq!(new(), BTreeSet::from([70, 71]));
+        start(72);
+        assert_eq!(new(), BTreeSet::from([72]));
+        assert_eq!(new(), BTreeSet::new());
+        std::fs::remove_dir_all(dir.path().join("proc/70")).unwrap();
+        assert_eq!(new(), BTreeSet::new());
+        let command = Target::Command(vec!["true".into()]);
+        assert!(newcomers(&sys, &command, &mut BTreeSet::new()).is_empty());
     }
 
     #[test]

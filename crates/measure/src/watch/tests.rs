@@ -4,6 +4,7 @@
 //! Threads whose late cycles are known, from made-up traces: what the machine that runs the tests does has no part in it.
 
 mod backlog;
+mod changes;
 mod culprits;
 mod idle;
 mod jobs;
@@ -169,11 +170,16 @@ impl Trace {
 
     /// Has the threads of these names watched, or all where there is none.
     fn watcher(self, threads: &[&str], matters: Matters) -> Watcher {
+        self.watcher_at(None, threads, matters)
+    }
+
+    /// The same where cycles end at what is named.
+    fn watcher_at(self, cycle_at: Option<&str>, threads: &[&str], matters: Matters) -> Watcher {
         let watch = Watch {
             target: Target::Process(1),
             deadline: None,
             period: None,
-            cycle_at: None,
+            cycle_at: cycle_at.map(str::to_owned),
             threads: threads.iter().map(|&name| name.to_owned()).collect(),
             output_to_stderr: false,
             keep_cycles: true,

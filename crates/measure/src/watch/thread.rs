@@ -4,6 +4,7 @@
 //! A watched thread: its states, its waits, and what woke it.
 
 mod calls;
+mod clock;
 mod sites;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use punctual_model::CpuId;
 
 use self::calls::{Broken, Forwarded};
+pub(super) use self::clock::ClockOff;
 use super::stacks::{At, Site};
 use super::wait::Wait;
 use super::who::{Name, Tid, Who};
@@ -161,6 +163,8 @@ pub(super) struct Thread {
     expiries: VecDeque<Expiry>,
     /// All expiries with the times at which they came, until it is known what ends a cycle.
     early: Option<VecDeque<(u64, Expiry)>>,
+    /// Waits whose timers expired: begin, end, when these were to expire.
+    expired: VecDeque<(u64, u64, u64)>,
     /// Waits that are over and were not looked at yet.
     waited: VecDeque<Waited>,
     broken: Option<Broken>,
@@ -170,7 +174,7 @@ pub(super) struct Thread {
     pub(super) begun: Option<u64>,
     is_created: bool,
     /// Waits that are over, in all.
-    waits: u64,
+    pub(super) waits: u64,
     /// When it called the function that ends a cycle, until it has waited since.
     probed: Vec<u64>,
     /// System calls that are over: begin, end, which.
@@ -179,7 +183,7 @@ pub(super) struct Thread {
     /// Where it was as it waited, called or faulted.
     sites: VecDeque<(u64, At, Site)>,
     /// What the clock of its last timer showed beyond the trace's.
-    pub(super) clock_off: Option<i128>,
+    pub(super) clock_off: Option<ClockOff>,
     /// How far its interval timers were set forward.
     forwarded: Forwarded,
     /// How often each system call was made, and page faults.
@@ -207,6 +211,7 @@ impl Thread {
             faulted: false,
             expiries: VecDeque::new(),
             early: Some(VecDeque::new()),
+            expired: VecDeque::new(),
             waited: VecDeque::new(),
             broken: None,
             cycle_at: None,
@@ -429,6 +434,15 @@ impl Thread {
     pub(super) fn last_fault(&self, time: u64) -> Option<u64> {
         let upto = self.fault_times.partition_point(|at| *at <= time);
         self.fault_times.get(upto.checked_sub(1)?).copied()
+    }
+
+    /// Returns when the timer was to expire of the wait that it was in as it went to sleep at `time`, where that is over.
+    pub(super) fn expired_in(&self, time: u64) -> Option<u64> {
+        let upto = self
+            .expired
+            .partition_point(|(entered, ..)| *entered <= time);
+        let (_, left, at) = self.expired.get(upto.checked_sub(1)?)?;
+        (time <= *left).then_some(*at)
     }
 
     /// Returns its states from `from` to `to`, each with its end.

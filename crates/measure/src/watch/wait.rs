@@ -40,7 +40,7 @@ impl Wait {
             "clock_nanosleep" | "clock_nanosleep_time64" => (a, b & 1),
             "nanosleep" | "sched_yield" | "rt_sigtimedwait" | "pause" => (0, 0),
             // The lock and what is done to it; the flag says whether other processes share it.
-            "futex" => (a, b & 0x7f),
+            "futex" | "futex_time64" => (a, b & 0x7f),
             "ioctl" => (a, b),
             _ => (a, 0),
         };
@@ -95,7 +95,7 @@ impl Wait {
 
     /// Whether it waits for a lock of the program's.
     pub(super) fn is_lock(self) -> bool {
-        calls::name(self.call) == Some("futex")
+        matches!(calls::name(self.call), Some("futex" | "futex_time64"))
     }
 }
 

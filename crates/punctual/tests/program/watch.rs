@@ -438,8 +438,7 @@ fn the_sample_that_ended_a_run_is_kept_with_what_went_on_around_it() {
         std::thread::sleep(Duration::from_secs(1));
     }
     let answer = running.wait();
-    assert_eq!(answer.code(), 3, "{answer:#?}");
-    let record = answer.json();
+    let record = answer.record();
     let latency = record["threshold"]["sample"]["latency_ns"]
         .as_u64()
         .unwrap();

@@ -8,6 +8,8 @@ mod pictures;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
+use std::collections::BTreeSet;
+
 use punctual_model::watch::{CyclePiece, KernelAccount, Watched, WatchedThread, WorstCycle};
 use punctual_model::{Nanos, Ordered as _, RunRecord};
 
@@ -204,18 +206,24 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
         );
         sentence.push_str(&unserved);
     }
-    let others = threads
+    // One thread may have had several cycles.
+    let others: BTreeSet<i32> = threads
         .iter()
-        .skip(1)
         .filter(|t| has_limit(t) && t.late.count + t.missed_releases > 0)
-        .count();
+        .map(|t| t.tid)
+        .filter(|tid| *tid != thread.tid)
+        .collect();
+    let others = others.len();
     if others > 0 {
         let too = format!(" {others} of its other threads had late cycles too.");
         sentence.push_str(&too);
     }
-    let ends = run.findings.iter().filter(|f| f.id == "program-end");
-    for end in ends {
-        let said = format!(" {}.", capital(&end.detail));
+    let told = ["cycle-changed", "program-end"];
+    let told = told
+        .iter()
+        .flat_map(|id| run.findings.iter().filter(|f| f.id == *id));
+    for finding in told {
+        let said = format!(" {}.", capital(&finding.detail));
         sentence.push_str(&said);
     }
     let mut figures = vec![KeyFigure {

@@ -248,13 +248,14 @@ fn a_loop_that_left_releases_unserved_is_not_in_time() {
 fn how_the_program_ended_is_said_with_the_verdict() {
     let mut item = watched(1);
     let detail = "the program ended with status 42";
-    let finding = punctual_model::Finding::observed("program-end", detail);
-    item.record.findings.push(finding);
+    let changed = "what ends a cycle of loop changed";
+    for (id, detail) in [("program-end", detail), ("cycle-changed", changed)] {
+        let finding = punctual_model::Finding::observed(id, detail);
+        item.record.findings.push(finding);
+    }
     let said = said(item);
-    assert!(
-        said.contains("without it. The program ended with status 42."),
-        "{said}"
-    );
+    let wanted = "without it. What ends a cycle of loop changed. The program ended with status 42.";
+    assert!(said.contains(wanted), "{said}");
 }
 
 #[test]

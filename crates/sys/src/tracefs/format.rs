@@ -21,6 +21,8 @@ pub struct Field {
     pub(super) offset: usize,
     pub(super) size: usize,
     signed: bool,
+    /// Elements, where it is an array of a length that is known.
+    elements: usize,
     /// Whether what lies there says where the field is: its offset in the lower 16 bits, its bytes in the upper ones.
     dynamic: bool,
 }
@@ -91,7 +93,9 @@ fn field(rest: &str) -> Option<(String, Field)> {
     // The name is the last word of the declaration, less an array's length.
     let declared = parts.next()?;
     let name = declared.split_whitespace().last()?;
-    let name = name.split('[').next()?.trim_start_matches('*').to_owned();
+    let (name, length) = name.split_once('[').unwrap_or((name, ""));
+    let length = length.trim_end_matches(']').parse().ok();
+    let name = name.trim_start_matches('*').to_owned();
     let (mut offset, mut size, mut signed) = (None, None, false);
     for part in parts {
         match part.split_once(':') {
@@ -105,6 +109,7 @@ fn field(rest: &str) -> Option<(String, Field)> {
         offset: offset?,
         size: size?,
         signed,
+        elements: length.unwrap_or(1),
         dynamic: declared.starts_with("__data_loc"),
     };
     Some((name, field))
@@ -127,11 +132,16 @@ impl Field {
         })
     }
 
-    /// Reads element `n` of a field that is an array of 8-byte numbers.
+    /// Reads element `n` of a field that is an array of numbers of 4 or 8 bytes: of `unsigned long`, whose size is the kernel's.
     pub fn element(self, n: usize, record: &[u8]) -> Option<u64> {
-        let at = n.checked_mul(8)?;
-        let bytes = self.bytes(record)?.get(at..at.checked_add(8)?)?;
-        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+        let size = self.size.checked_div(self.elements)?;
+        let at = n.checked_mul(size)?;
+        let bytes = self.bytes(record)?.get(at..at.checked_add(size)?)?;
+        Some(match size {
+            4 => u32::from_ne_bytes(bytes.try_into().ok()?).into(),
+            8 => u64::from_ne_bytes(bytes.try_into().ok()?),
+            _ => return None,
+        })
     }
 
     /// Returns what lies from the field on to the end of a record: an array whose length no description tells.
@@ -207,6 +217,29 @@ print fmt: \"comm=%s pid=%d\", REC->comm, REC->pid
             (args.element(1, &record), args.element(6, &record)),
             (Some(77), None)
         );
+    }
+
+    #[test]
+    fn arguments_are_as_wide_as_the_kernel_has_them() {
+        for (size, args) in [
+            (24, [1_u32, 1, 0x7eff_0010].map(u64::from)),
+            (48, [1, 1, 1 << 40]),
+        ] {
+            let format =
+                format!("ID: 9\n field:unsigned long args[6]; offset:12; size:{size}; signed:0;\n");
+            let format: EventFormat = format.parse().unwrap();
+            let mut record = vec![0_u8; 12];
+            for arg in args.into_iter().chain([0; 3]) {
+                match u32::try_from(arg) {
+                    Ok(arg) if size == 24 => record.extend(arg.to_ne_bytes()),
+                    _ => record.extend(arg.to_ne_bytes()),
+                }
+            }
+            let field = format.field("args").unwrap();
+            let read = [0, 1, 2].map(|n| field.element(n, &record));
+            assert_eq!(read, args.map(Some));
+            assert_eq!(field.element(6, &record), None);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A tracing instance of our own.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::time::Duration;
 
 use punctual_model::{CpuId, CpuSet};
@@ -127,6 +127,17 @@ impl Instance {
     /// Fails as [`SysRoot::write`] does; `EINVAL` on a filter that the kernel does not understand.
     pub fn write(&self, file: &str, value: &str) -> Result<(), PathError> {
         self.root.write(&self.full(file), value)
+    }
+
+    /// Writes `value` to `file` of the instance and keeps what is there, as `set_event_pid` does where it is not truncated.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::write`] does.
+    pub fn add(&self, file: &str, value: &str) -> Result<(), PathError> {
+        let mut opened = self.open_for_writing(file)?;
+        let full = self.root.full(&self.full(file));
+        opened.write_all(value.as_bytes()).at("write", &full)
     }
 
     /// Opens `file` of the instance for reading without waiting, such as `trace_pipe`.

@@ -73,13 +73,13 @@ impl Line {
     }
 
     fn latency(head: &str, tail: &str) -> Option<Self> {
-        let context = match head.split_once(" context ")?.1.trim() {
+        // A task's name may have the word too, and brackets: the last ones are the kernel's.
+        let context = match head.rsplit_once(" context ")?.1.trim() {
             "irq" => Context::Irq,
             "thread" => Context::Thread,
             "user-ret" => Context::User,
             _ => return None,
         };
-        // A task's name may have brackets too: the CPU is in the last ones.
         let (_, rest) = head.rsplit_once('[')?;
         let (cpu, _) = rest.split_once(']')?;
         let mut words = tail.split_whitespace();

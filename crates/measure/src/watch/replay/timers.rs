@@ -7,7 +7,7 @@ use punctual_model::CpuId;
 
 use super::cpu::Nest;
 use super::{Replay, remember};
-use crate::watch::thread::Expiry;
+use crate::watch::thread::{ClockOff, Expiry};
 use crate::watch::who::{Name, Tid, Who};
 
 /// The function of the timer of a sleep and of a time-out.
@@ -30,9 +30,6 @@ const NEXT_JOB: &str = "dl_task_timer";
 
 /// The function of the timer that renews a group's quota of CPU time.
 const QUOTA_TIMER: &str = "sched_cfs_period_timer";
-
-/// A clock that is this much off what it was has been set, and not only been adjusted, in ns.
-const CLOCK_SET: u128 = 1_000_000;
 
 impl Replay {
     /// Notes whose a timer is: the thread that set it, where it is one that threads wait for.
@@ -93,16 +90,15 @@ impl Replay {
         };
         // A timer may run on another clock than the trace: the event holds what that clock showed.
         let off = i128::from(now) - i128::from(time);
-        let shift = if off.abs() < 1_000_000_000 { 0 } else { off };
         let owner = self
             .timer_of
             .get(&timer)
             .and_then(|tid| self.threads.get_mut(tid));
         if let Some(thread) = owner {
-            // Who sets that clock while the thread sleeps moves its release: it had asked for a time of the clock before.
-            let before = thread.clock_off.replace(shift).unwrap_or(shift);
-            let is_set = shift.abs_diff(before) > CLOCK_SET && before != 0;
-            let shift = if is_set { before } else { shift };
+            let shift = match &mut thread.clock_off {
+                Some(clock) => clock.look(off),
+                None => thread.clock_off.insert(ClockOff::new(off)).shift(),
+            };
             let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
             let expiry = Expiry {
                 soft: here(soft),

@@ -150,6 +150,11 @@ impl StackReader {
         self.reader.write("set_event_pid", list)
     }
 
+    /// Takes those of these threads too.
+    pub(in crate::watch) fn follow_too(&self, list: &str) -> Result<(), MeasureError> {
+        self.reader.add("set_event_pid", list)
+    }
+
     /// Begins or ends.
     pub(in crate::watch) fn switch(
         &self,

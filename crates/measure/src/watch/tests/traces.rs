@@ -86,6 +86,84 @@ fn a_clock_that_is_set_while_the_loop_sleeps_moves_no_release() {
     }
 }
 
+/// Cycles of a loop whose timer comes after those of others in each third interrupt, by the trace's clock or another.
+fn behind_others(clock_off: u64) -> WatchedThread {
+    let mut trace = Trace::new();
+    trace.clock_off = clock_off;
+    trace.switch(1, SLEEPS, LOOP, FIFO_80, "loop");
+    let mut at = PERIOD - 100 * US;
+    for cycle in 1..=300_u64 {
+        let release = cycle * PERIOD;
+        trace.sleep(at, release, NOBODY);
+        at = release + 100 * US;
+        if !cycle.is_multiple_of(3) {
+            normal(&mut trace, release, NOBODY);
+            continue;
+        }
+        let name = trace.replay.names.keep(b"timer interrupt");
+        let entry = |timer, function, clock| What::TimerEntry {
+            timer,
+            function,
+            now: release + US + clock,
+        };
+        trace.at(release + US, What::VectorEntry { name });
+        trace.at(release + US + 50, entry(0xbad, 9, 0));
+        trace.at(release + 61 * US, What::TimerExit);
+        trace.at(release + 61 * US + 10, entry(0xf00, 7, clock_off));
+        trace.wake(release + 61 * US + 100, LOOP, FIFO_80, "loop");
+        trace.at(release + 61 * US + 200, What::TimerExit);
+        trace.at(release + 61 * US + 300, What::VectorExit);
+        trace.run(release + 63 * US, READY);
+    }
+    trace.sleep(at, 400 * PERIOD, NOBODY);
+    trace.watched()
+}
+
+#[test]
+fn what_an_interrupt_does_for_other_timers_is_in_the_cycle_by_any_clock() {
+    let plain = behind_others(0);
+    let shifted = behind_others(1_700_000_000_000_000_000);
+    let timer = |of: &WatchedThread| {
+        let late = of.phases.iter().find(|p| p.phase == "timer");
+        late.unwrap().mean_ns
+    };
+    assert!(timer(&plain) > 20_000.0, "{}", timer(&plain));
+    let apart = (timer(&plain) - timer(&shifted)).abs();
+    assert!(apart <= 200.0, "{apart}");
+    let longest = |of: &WatchedThread| of.worst[0].response_ns;
+    assert!(longest(&plain).abs_diff(longest(&shifted)) <= 200);
+}
+
+#[test]
+fn whoever_keeps_the_soft_interrupts_thread_from_a_timer_had_interrupts_on() {
+    let mut trace = Trace::new();
+    with_strike(&mut trace, (OTHER, NICE_0, "hog"), |trace, release| {
+        // On PREEMPT_RT: the interrupt comes in time, and leaves the timer to ksoftirqd, which comes after the hog.
+        let name = trace.replay.names.keep(b"timer interrupt");
+        trace.at(release + US, What::VectorEntry { name });
+        trace.at(release + 4 * US, What::VectorExit);
+        let after = release + 3_204 * US;
+        trace.switch(after, READY, HOLDER, NICE_0, "ksoftirqd/0");
+        trace.at(after + 8 * US, What::SoftirqEntry { vec: 8 });
+        let entry = What::TimerEntry {
+            timer: 0xf00,
+            function: 7,
+            now: after + 9 * US,
+        };
+        trace.at(after + 9 * US, entry);
+        trace.wake(after + 10 * US, LOOP, FIFO_80, "loop");
+        trace.at(after + 11 * US, What::TimerExit);
+        trace.at(after + 12 * US, What::SoftirqExit);
+        trace.run(after + 13 * US, READY);
+        after + 100 * US
+    });
+    let thread = trace.watched();
+    let (kind, what, _) = first(&thread);
+    assert_eq!((kind, what), ("task", "hog (nice 0)"));
+    let masked = thread.culprits.iter().find(|of| of.kind == "masked");
+    assert_eq!(masked, None, "{:#?}", thread.worst[0]);
+}
+
 /// Whatever the trace says, and however it is damaged, nothing panics and nothing is made of nothing.
 #[test]
 fn a_trace_in_pieces_is_no_defect() {

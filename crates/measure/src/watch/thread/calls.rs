@@ -263,6 +263,10 @@ impl Thread {
             return;
         }
         let expiry = self.take_expiry(call.wait);
+        if let Some(expiry) = expiry {
+            let one = (call.at, time, expiry.hard);
+            keep(&mut self.expired, one, |(_, end, _)| *end);
+        }
         let (wait, entered) = match self.probed.pop() {
             Some(at) => (Wait::PROBE, at),
             None => (call.wait, call.since.unwrap_or(call.at)),
@@ -351,11 +355,17 @@ impl Thread {
         self.expiries = left.take(EXPIRIES).collect();
     }
 
+    /// Another wait ends its cycles by now. Of which wait the descriptors' timers were that expired so far, nobody knows any more.
+    pub(in crate::watch) fn decides_anew(&mut self, at: Option<Wait>) {
+        self.cycle_at = at;
+        self.expiries.retain(|of| of.of_call);
+    }
+
     /// Where the thread is in the wait `at` though what it waits for has come, returns that wait as if it were over `now`; nothing in
     /// it where it waits by right. Nothing at all where it is in no such wait.
     pub(in crate::watch) fn due(&self, at: Wait, now: u64) -> Option<Option<Waited>> {
         let call = self.call.filter(|call| at.covers(call.wait))?;
-        let off = self.clock_off.unwrap_or(0);
+        let off = self.clock_off.map_or(0, |off| off.shift());
         // A timer that a signal took away expires no more.
         let passed = call.interrupted.and(call.target).and_then(|target| {
             let soft = u64::try_from(i128::from(target) - off).ok()?;

@@ -109,14 +109,18 @@ fn lines_that_changed_their_form_are_not_skipped_silently() {
     ] {
         assert_eq!(Line::parse(line), Line::Unknown, "{line}");
     }
-    assert_eq!(
-        Line::parse("x-1 [017] d. 5.0: #1 context user-ret timer_latency 42 ns"),
-        Line::Latency {
-            cpu: 17,
-            context: Context::User,
-            ns: 42
-        }
-    );
+    // A thread may have any name.
+    for name in ["x-1", "GL context 1-1234", "a context b [3]-7"] {
+        let line = format!("{name} [017] d. 5.0: #1 context user-ret timer_latency 42 ns");
+        assert_eq!(
+            Line::parse(&line),
+            Line::Latency {
+                cpu: 17,
+                context: Context::User,
+                ns: 42
+            }
+        );
+    }
 }
 
 #[test]
