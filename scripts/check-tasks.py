@@ -57,6 +57,8 @@ class Program:
             for key in ("period", "deadline", "jitter"):
                 lines.append(f'{key} = "{getattr(task, key)}ms"')
             lines.append(f'execution = "{task.cost}ms"')
+            if policy == "deadline" and task.cost < task.deadline:
+                lines.append(f'runtime = "{task.cost * 1000 + 1}us"')
             if isinstance(order, list):
                 lines.append(f"priority = {80 - order.index(number)}")
             if task.sections:
@@ -178,6 +180,10 @@ def edf(rng, program, count):
                 program.contradicts(f"the schedule is {'late' if late else 'in time'}, processor demand says {tests}")
         if (found["verdict"] == "missed") != late:
             program.contradicts(f"the schedule is {'late' if late else 'in time'}, the program says {found['verdict']}")
+        # The kernel throttles a task that has no more runtime than its job needs, if its deadline is shorter than its period.
+        full = any(task.cost == task.deadline < task.period for task in tasks)
+        if not late and not full and found["verdict"] != "shown":
+            program.contradicts(f"the schedule is in time, the program says {found['verdict']}")
         missed += late
         met += not late
     print(f"edf: {met + missed} sets, {met} meet every deadline and {missed} do not, as the program says")

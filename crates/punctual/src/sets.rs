@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use punctual_model::CpuSet;
-use punctual_model::tasks::{Overheads, TaskSet};
+use punctual_model::tasks::TaskSet;
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_tasks::file::{Draft, FILE_LIMIT};
@@ -18,30 +18,26 @@ use crate::finding::find;
 use crate::home;
 
 /// Gives the set the overheads that a run observed.
-pub(crate) fn take_overheads(
-    home: Option<&Path>,
-    set: &mut TaskSet,
-    run: &str,
-) -> Result<(), CliError> {
+fn take_overheads(home: Option<&Path>, set: &mut TaskSet, run: &str) -> Result<(), CliError> {
     let run = find(&Store::open_existing(home::find(home)?)?, run)?;
     let record = run.record();
-    let observed = observe::overheads(record).ok_or_else(|| {
-        CliError::failed_to(format!("take overheads from run {}", record.id))
-            .because(format!("it is of {}, which has no wake-ups", record.instrument))
-            .hint("`punctual measure wakeup` measures wake-ups, and `punctual watch` sees those of a program")
-    })?;
-    let own = std::mem::take(&mut set.overheads);
-    set.overheads = Overheads {
-        switch_ns: own.switch_ns,
-        interrupts: own.interrupts,
-        ..observed
-    };
-    Ok(())
+    if observe::take_overheads(set, record) {
+        return Ok(());
+    }
+    Err(CliError::failed_to(format!("take overheads from run {}", record.id))
+        .because(format!("it is of {}, which has no wake-ups", record.instrument))
+        .hint("`punctual measure wakeup` measures wake-ups, and `punctual watch` sees those of a program"))
 }
 
-/// Reads a set, and looks up in the store, where it names runs, what was observed in them.
-pub(crate) fn read(home: Option<&Path>, path: &Path) -> Result<(TaskSet, Vec<String>), CliError> {
-    draft(path)?.resolve(|run| {
+/// Reads a set, and looks up in the store, where it names runs, what was observed in them. It has the overheads of the run
+/// `overheads`, and is what `change` makes of it, before its tasks get priorities.
+pub(crate) fn read(
+    home: Option<&Path>,
+    path: &Path,
+    overheads: Option<&str>,
+    change: impl FnOnce(&mut TaskSet),
+) -> Result<(TaskSet, Vec<String>), CliError> {
+    let look_up = |run: &str| {
         let run = find(&Store::open_existing(home::find(home)?)?, run)?;
         let record = run.record();
         let observed = observe::execution_times(record).ok_or_else(|| {
@@ -54,6 +50,13 @@ pub(crate) fn read(home: Option<&Path>, path: &Path) -> Result<(TaskSet, Vec<Str
             .hint("`punctual watch` observes those of a program")
         })?;
         Ok((record.id.clone(), observed))
+    };
+    draft(path)?.resolve_as(look_up, |set| {
+        if let Some(run) = overheads {
+            take_overheads(home, set, run)?;
+        }
+        change(set);
+        Ok(())
     })
 }
 

@@ -22,9 +22,10 @@ pub enum Order {
     Unknown,
 }
 
-/// Finds an order. `blocking` tells how long a task can be blocked with which tasks above it.
+/// Finds an order. `above` goes before all of them; `blocking` tells how long a task can be blocked with which of them above it.
 pub fn order(
     set: &[Work],
+    above: &[Work],
     mut blocking: impl FnMut(usize, &[usize]) -> u64,
     effort: &mut Effort,
 ) -> Order {
@@ -38,8 +39,9 @@ pub fn order(
             let own = left[place];
             let others = left.iter().copied().filter(|at| *at != own);
             let others: Vec<usize> = others.collect();
-            let above: Vec<Work> = others.iter().map(|at| set[*at]).collect();
-            match meets(&set[own], &above, blocking(own, &others), effort) {
+            let first = others.iter().map(|at| set[*at]);
+            let first: Vec<Work> = above.iter().copied().chain(first).collect();
+            match meets(&set[own], &first, blocking(own, &others), effort) {
                 Some(true) => {
                     found = Some(place);
                     break;

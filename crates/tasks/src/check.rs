@@ -49,25 +49,17 @@ fn grown(task: &Task, overheads: &Overheads, factor: u64) -> Work {
 
 /// The same as the kernel serves a `SCHED_DEADLINE` task. A job that comes before the period of a late one is over uses what that
 /// left of its runtime, and then waits for a period of its own, which is two switches more. It leaves more itself then, so that
-/// job after job may use more, but never longer than the one before was late.
-fn served(task: &Task, overheads: &Overheads, factor: u64) -> Work {
+/// job after job may use more, but never longer than the one before was late. Any job may leave some: the execution time is that
+/// of the longest.
+pub(crate) fn served(task: &Task, overheads: &Overheads, factor: u64) -> Work {
     let work = grown(task, overheads, factor);
-    let TaskPolicy::Deadline { runtime_ns } = task.policy else {
-        return work;
-    };
-    if work.jitter == 0 {
+    if !matches!(task.policy, TaskPolicy::Deadline { .. }) || work.jitter == 0 {
         return work;
     }
-    let execution = growth::grown(task.execution_ns.get(), factor);
-    let leaves = growth::grown(runtime_ns.get(), factor) > execution;
     let switches = overheads.switch_ns.get().saturating_mul(2);
     Work {
         cost: work.cost.saturating_add(switches),
-        early: if leaves {
-            work.cost.min(work.jitter)
-        } else {
-            0
-        },
+        early: work.cost.min(work.jitter),
         ..work
     }
 }
@@ -82,7 +74,7 @@ fn due_late(set: &TaskSet, members: &[usize]) -> bool {
 }
 
 /// The interrupts of a CPU as work that goes before all tasks.
-fn interrupts(overheads: &Overheads) -> Vec<Work> {
+pub(crate) fn interrupts(overheads: &Overheads) -> Vec<Work> {
     let loads = overheads.interrupts.iter();
     loads
         .map(|load| {
@@ -171,9 +163,17 @@ fn counted(
     for group in &groups {
         shown_missed |= group.judge(&mut check, &mut effort);
     }
-    deadline::throttled(set, &mut check);
-    budget::throttled(set, machine, limits, &mut check);
-    budget::waiting(machine, &mut check);
+    take_back(set, machine, limits, &mut check);
+    if let Some(order) = check.optimal_order.take() {
+        // What takes verdicts back does so under any priorities.
+        let mut kept = check.clone();
+        for bound in &mut kept.tasks {
+            bound.verdict = TaskVerdict::Met;
+        }
+        take_back(set, machine, limits, &mut kept);
+        let lost = |of: &TaskBound| of.verdict != TaskVerdict::Met && order.contains(&of.name);
+        check.optimal_order = (!kept.tasks.iter().any(lost)).then_some(order);
+    }
     let mut assigning = Effort::usual();
     check.partitions = partitions(set, machine, limits, &mut assigning);
     global::compare_with_partitions(&mut check);
@@ -190,6 +190,13 @@ fn counted(
         grow(set, machine, limits, &groups, &mut check, &mut growing);
     }
     (check, effort.spent() + assigning.spent() + growing.spent())
+}
+
+/// Takes verdicts back that the set itself contradicts.
+fn take_back(set: &TaskSet, machine: &CpuSet, limits: &Limits, check: &mut TasksCheck) {
+    deadline::throttled(set, check);
+    budget::throttled(set, machine, limits, check);
+    budget::waiting(machine, check);
 }
 
 /// Finds by which factor all execution times may grow, and with them the runtimes of `SCHED_DEADLINE` tasks.
@@ -327,7 +334,7 @@ fn partitions(
         let with = || there.iter().chain([&task]).map(|at| &set.tasks[order[*at]]);
         cpus(&set.tasks[order[task]], machine).contains(numbers[cpu])
             && budget::leaves_one(with(), &set.overheads, numbers[cpu], limits)
-            && deadline::admits_one(with(), limits)
+            && deadline::serves_one(with(), &set.overheads, limits)
     };
     let level = |at: &usize| set.tasks[*at].policy.priority().unwrap_or(0);
     let levels: Vec<u8> = order.iter().map(level).collect();

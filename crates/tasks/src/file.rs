@@ -235,11 +235,7 @@ impl Reader<'_> {
             };
             self.task(&mut draft, number, task, policy, &all_cpus, at)?;
         }
-        if let Some(cycle) = cycle(&draft.set) {
-            let reason = format!(
-                "critical sections are nested in a circle: {cycle}. Tasks that take resources in different \
-                 orders can deadlock; use one order in all tasks"
-            );
+        if let Some(reason) = cycle(&draft.set) {
             return Err(self.fail(0, reason));
         }
         Ok(draft)
@@ -477,8 +473,8 @@ fn sections(
     Ok(all)
 }
 
-/// A circle of resources that are taken inside each other, in words.
-fn cycle(set: &TaskSet) -> Option<String> {
+/// Why a set is refused whose tasks take resources inside each other in a circle.
+pub(crate) fn cycle(set: &TaskSet) -> Option<String> {
     // Which task takes the second while it holds the first.
     let mut edges: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for task in &set.tasks {
@@ -503,7 +499,11 @@ fn cycle(set: &TaskSet) -> Option<String> {
                 let task = edges.get(&(pair[0], pair[1])).copied().unwrap_or_default();
                 format!("{task} takes {} while it holds {}", pair[1], pair[0])
             });
-            return Some(steps.collect::<Vec<_>>().join(", "));
+            return Some(format!(
+                "critical sections are nested in a circle: {}. Tasks that take resources in different orders can \
+                 deadlock; use one order in all tasks",
+                steps.collect::<Vec<_>>().join(", ")
+            ));
         }
     }
     None

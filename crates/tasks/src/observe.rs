@@ -29,8 +29,29 @@ fn waits(thread: &WatchedThread) -> Option<Nanos> {
     Some(longest(thread, "blocked")).filter(|waited| !waited.is_zero())
 }
 
+/// The threads, each once: of one whose cycle changed, what it did for longest.
+fn threads(watched: &Watched) -> Vec<&WatchedThread> {
+    // From its first release to its last it may have done something else in between.
+    let lasted = |of: &WatchedThread| match of.period_ns {
+        Some(period) => {
+            let releases = of.cycles.saturating_add(of.missed_releases);
+            Nanos::new(period.get().saturating_mul(releases))
+        }
+        None => of.to_ns.unwrap_or_default() - of.from_ns.unwrap_or_default(),
+    };
+    let is_part = |thread: &WatchedThread| {
+        let others = watched.threads.iter().filter(|of| of.tid == thread.tid);
+        thread.from_ns.is_some()
+            && others
+                .map(|of| (lasted(of), of.thread))
+                .any(|other| other > (lasted(thread), thread.thread))
+    };
+    let threads = watched.threads.iter();
+    threads.filter(|thread| !is_part(thread)).collect()
+}
+
 /// The names of the threads, each once: a second `worker` is `worker-2`, or the next that no thread has.
-fn names(threads: &[WatchedThread]) -> Vec<String> {
+fn names(threads: &[&WatchedThread]) -> Vec<String> {
     let plain = |thread: &WatchedThread| {
         let plain: String = thread.name.chars().filter(|c| !c.is_control()).collect();
         match plain.is_empty() {
@@ -38,7 +59,7 @@ fn names(threads: &[WatchedThread]) -> Vec<String> {
             false => plain,
         }
     };
-    let plain: Vec<String> = threads.iter().map(plain).collect();
+    let plain: Vec<String> = threads.iter().map(|thread| plain(thread)).collect();
     let mut used: BTreeSet<String> = plain.iter().cloned().collect();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let each = plain.iter().map(|name| {
@@ -54,8 +75,8 @@ fn names(threads: &[WatchedThread]) -> Vec<String> {
 
 /// The longest execution times of a run's threads, by name; nothing where none were watched.
 pub fn execution_times(run: &RunRecord) -> Option<Observed> {
-    let threads = &run.watched.as_ref()?.threads;
-    let times = names(threads).into_iter().zip(threads);
+    let threads = threads(run.watched.as_ref()?);
+    let times = names(&threads).into_iter().zip(threads);
     let of = |(name, thread): (String, &WatchedThread)| {
         let mut assumes: Vec<String> = rests::of_run(run).into_iter().collect();
         assumes.extend(rests::of_thread(run, &name, thread));
@@ -70,8 +91,24 @@ pub fn execution_times(run: &RunRecord) -> Option<Observed> {
     Some(times.map(of).collect())
 }
 
-/// What wake-ups and interrupts cost in a run, at most: jitter for each task of a set that is checked with it.
-pub fn overheads(run: &RunRecord) -> Option<Overheads> {
+/// Gives a set the longest wake-up of a run in place of its own, with what that rests on. Returns whether the run has wake-ups.
+pub fn take_overheads(set: &mut TaskSet, run: &RunRecord) -> bool {
+    let Some(observed) = overheads(run) else {
+        return false;
+    };
+    let own = std::mem::take(&mut set.overheads);
+    set.overheads = Overheads {
+        switch_ns: own.switch_ns,
+        interrupts: own.interrupts,
+        ..observed
+    };
+    let rests = rests::of_run(run).filter(|rests| !set.assumes.contains(rests));
+    set.assumes.extend(rests);
+    true
+}
+
+/// What wake-ups cost in a run, at most: jitter for each task of a set that is checked with it.
+fn overheads(run: &RunRecord) -> Option<Overheads> {
     let wake_up = match (&run.watched, run.instrument.as_str()) {
         (Some(watched), _) => watched
             .threads
@@ -113,7 +150,8 @@ pub fn set_of(run: &RunRecord) -> Result<(TaskSet, Vec<String>), String> {
     let mut assumes: Vec<String> = rests::of_run(run).into_iter().collect();
     let mut left_out = Vec::new();
     let (mut moving, mut unknown) = (Vec::new(), Vec::new());
-    for (name, thread) in names(&watched.threads).into_iter().zip(&watched.threads) {
+    let threads = threads(watched);
+    for (name, thread) in names(&threads).into_iter().zip(threads) {
         let running = execution(thread);
         let Some(period) = thread
             .period_ns
@@ -295,10 +333,45 @@ mod tests {
             name: name.to_owned(),
             ..WatchedThread::default()
         };
-        let of = |all: [&str; 4]| names(&all.map(thread));
+        let of = |all: [&str; 4]| names(&all.map(thread).each_ref());
         let expected = ["worker", "worker-3", "worker-2", "worker-4"];
         assert_eq!(of(["worker", "worker", "worker-2", "worker"]), expected);
         let expected = ["a", "thread", "thread-2", "a-2"];
         assert_eq!(of(["a", "", "\n", "a"]), expected);
+    }
+
+    #[test]
+    fn of_a_thread_whose_cycle_changed_the_longest_part_counts() {
+        let part = |thread, tid, span: Option<[u64; 2]>| WatchedThread {
+            thread,
+            tid,
+            from_ns: span.map(|[from, _]| Nanos::from_secs(from)),
+            to_ns: span.map(|[_, to]| Nanos::from_secs(to)),
+            ..WatchedThread::default()
+        };
+        // It came back to what it did at first.
+        let back = WatchedThread {
+            period_ns: Some(Nanos::from_millis(10)),
+            cycles: 1_000,
+            ..part(4, 9, Some([0, 60]))
+        };
+        let between = WatchedThread {
+            period_ns: Some(Nanos::from_millis(1)),
+            cycles: 50_000,
+            ..part(5, 9, Some([5, 55]))
+        };
+        let watched = Watched {
+            threads: vec![
+                part(0, 7, Some([0, 2])),
+                part(1, 8, None),
+                part(2, 7, Some([2, 60])),
+                part(3, 7, Some([60, 61])),
+                back,
+                between,
+            ],
+            ..Watched::default()
+        };
+        let kept: Vec<u32> = threads(&watched).iter().map(|of| of.thread).collect();
+        assert_eq!(kept, [1, 2, 5]);
     }
 }

@@ -20,7 +20,7 @@ use self::events::Events;
 pub(crate) use self::events::kind;
 use self::json::Json;
 use crate::error::TaskSetError;
-use crate::file::{Draft, stem};
+use crate::file::{Draft, cycle, stem};
 use crate::work::{LONGEST, MOST_TASKS};
 
 /// Reads the text of `file`.
@@ -73,16 +73,20 @@ pub fn parse(file: &str, text: &str) -> Result<Draft, TaskSetError> {
             format!("task \"{}\" appears twice", twice.name),
         ));
     }
+    let set = TaskSet {
+        name: stem(file),
+        order: PriorityOrder::default(),
+        tasks: all,
+        resources: reader.resources,
+        overheads: Overheads::default(),
+        assumes: Vec::new(),
+    };
+    if let Some(reason) = cycle(&set) {
+        return Err(fail("tasks", reason));
+    }
     Ok(Draft {
         unordered: Vec::new(),
-        set: TaskSet {
-            name: stem(file),
-            order: PriorityOrder::default(),
-            tasks: all,
-            resources: reader.resources,
-            overheads: Overheads::default(),
-            assumes: Vec::new(),
-        },
+        set,
         not_understood: reader.not_understood,
         wanted: Vec::new(),
     })
@@ -467,6 +471,51 @@ mod tests {
         assert_eq!(task.execution_ns, Nanos::from_micros(35));
         assert_eq!(task.sections[0].length_ns, Nanos::from_micros(20));
         assert_eq!(draft.not_understood, [""; 0]);
+    }
+
+    #[test]
+    fn locks_that_are_taken_in_a_circle_are_refused() {
+        let of = |inside: &str, orders: [[&str; 2]; 2]| {
+            let task = |name: &str, [outer, inner]: [&str; 2]| {
+                format!(
+                    r#""{name}": {{"policy": "SCHED_FIFO", "priority": 10, "run": 100, "lock": "{outer}", "run1": 50,
+                    "lock1": "{inner}", {inside} "unlock1": "{inner}", "unlock": "{outer}", "timer": {{"period": 9000}}}}"#
+                )
+            };
+            let [a, b] = orders;
+            let tasks = [task("a", a), task("b", b)].join(", ");
+            parse("a.json", &format!("{{\"tasks\": {{{tasks}}}}}"))
+        };
+        for inside in [r#""run2": 50,"#, ""] {
+            let said = of(inside, [["A", "B"], ["B", "A"]]).unwrap_err();
+            let said = said.to_string();
+            assert!(
+                said.contains("tasks: critical sections are nested in a circle"),
+                "{said}"
+            );
+            assert!(said.contains("b takes A while it holds B"), "{said}");
+            of(inside, [["A", "B"], ["A", "B"]]).unwrap();
+        }
+    }
+
+    #[test]
+    fn who_takes_a_lock_without_executing_in_it_waits_for_it_too() {
+        let task = |name: &str, priority: u8, events: &str| {
+            format!(
+                r#""{name}": {{"policy": "SCHED_FIFO", "priority": {priority}, {events}, "timer": {{"period": 5000}}}}"#
+            )
+        };
+        let high = task("high", 20, r#""lock": "r", "unlock": "r", "run": 100"#);
+        let low = task("low", 10, r#""lock": "r", "run": 700, "unlock": "r""#);
+        let text =
+            format!("{{\"tasks\": {{{high}, {low}}}, \"global\": {{\"pi_enabled\": true}}}}");
+        let (set, unused) = parse("a.json", &text)
+            .unwrap()
+            .resolve::<TaskSetError>(|_| unreachable!("no run is named"))
+            .unwrap();
+        let cpu = [0].into_iter().collect();
+        let found = crate::check(&set, unused, &cpu, &crate::Limits::usual(1));
+        assert_eq!(found.tasks[0].blocking_ns, Nanos::from_micros(700));
     }
 
     #[test]

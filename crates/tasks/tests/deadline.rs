@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use punctual_model::tasks::{SetVerdict, TaskVerdict, TasksCheck};
+use punctual_model::tasks::{SetVerdict, TaskBound, TaskVerdict, TasksCheck};
 use punctual_stats::RandomSource;
 use punctual_tasks::{Limits, TaskSetError, check, file};
 
@@ -26,11 +26,12 @@ struct Reserved {
     period: i64,
     deadline: i64,
     jitter: i64,
-    runtime: i64,
+    /// Nothing of one that has a fixed priority below the others.
+    runtime: Option<i64>,
 }
 
 fn file_of(tasks: &[Reserved]) -> String {
-    let mut text = "policy = 'deadline'\n".to_owned();
+    let mut text = String::new();
     for (at, task) in tasks.iter().enumerate() {
         let Reserved {
             execution,
@@ -42,9 +43,15 @@ fn file_of(tasks: &[Reserved]) -> String {
         write!(
             text,
             "[[task]]\nname = 't{at}'\nperiod = '{period}ms'\ndeadline = '{deadline}ms'\nexecution = '{execution}ms'\n\
-             jitter = '{jitter}ms'\nruntime = '{runtime}ms'\n"
+             jitter = '{jitter}ms'\n"
         )
         .unwrap();
+        match runtime {
+            Some(runtime) => {
+                writeln!(text, "policy = 'deadline'\nruntime = '{runtime}ms'").unwrap()
+            }
+            None => writeln!(text, "policy = 'fifo'\npriority = 50").unwrap(),
+        }
     }
     text
 }
@@ -63,64 +70,89 @@ struct Server {
 impl Server {
     /// `update_dl_entity` and `dl_check_constrained_dl`.
     fn wake(&mut self, task: &Reserved, now: i64) {
+        let Some(runtime) = task.runtime else { return };
         let constrained = task.deadline < task.period;
         let Some(due) = self.due else {
-            (self.due, self.left) = (Some(now + task.deadline), task.runtime);
+            (self.due, self.left) = (Some(now + task.deadline), runtime);
             return;
         };
         let next = due - task.deadline + task.period;
         if constrained && due < now && now < next {
             self.throttled = Some(next);
-        } else if due < now || task.deadline * self.left > (due - now) * task.runtime {
+        } else if due < now || task.deadline * self.left > (due - now) * runtime {
             if constrained && due >= now {
-                self.left = task.runtime * (due - now) / task.deadline;
+                self.left = runtime * (due - now) / task.deadline;
             } else {
-                (self.due, self.left) = (Some(now + task.deadline), task.runtime);
+                (self.due, self.left) = (Some(now + task.deadline), runtime);
             }
         }
     }
 
     fn replenish(&mut self, task: &Reserved) {
-        (self.due, self.left) = (self.due.map(|due| due + task.period), task.runtime);
+        self.due = self.due.map(|due| due + task.period);
+        self.left = task.runtime.unwrap_or_default();
         self.throttled = None;
     }
 
-    /// Throttles it where its runtime is used up; whether it may run.
+    /// `update_curr_dl`: throttles it where its runtime is used up. Where the job ends just then, `dl_task_timer` replenishes a
+    /// server without a job.
+    fn charge(&mut self, task: &Reserved, now: i64) {
+        if self.left > 0 || task.runtime.is_none() {
+            return;
+        }
+        match self.due.map(|due| due - task.deadline + task.period) {
+            Some(next) if next > now => self.throttled = Some(next),
+            _ => self.replenish(task),
+        }
+    }
+
+    /// Whether it has a job that may run.
     fn may_run(&mut self, task: &Reserved, now: i64) -> bool {
         if self.jobs.is_empty() || self.throttled.is_some() {
             return false;
         }
-        if self.left > 0 {
-            return true;
-        }
-        let next = self
-            .due
-            .map_or(now, |due| due - task.deadline + task.period);
-        if next > now {
-            self.throttled = Some(next);
-            return false;
-        }
-        self.replenish(task);
-        true
+        // The revised wake-up rule may have left nothing.
+        self.charge(task, now);
+        self.throttled.is_none()
     }
 }
 
-/// The longest responses of tasks whose releases come as late as `random` says.
-fn longest(tasks: &[Reserved], random: &mut RandomSource, until: i64) -> Vec<i64> {
-    let mut below = |end: i64| i64::try_from(random.below(usize::try_from(end).unwrap())).unwrap();
-    let mut coming: Vec<(i64, i64, usize)> = Vec::new();
+/// When a job comes, when its release was due, its task, and how long it executes.
+type Coming = (i64, i64, usize, i64);
+
+fn below(random: &mut RandomSource, end: i64) -> i64 {
+    i64::try_from(random.below(usize::try_from(end).unwrap())).unwrap()
+}
+
+/// Jobs that come as late, as far apart and as short as `random` says.
+fn coming(tasks: &[Reserved], random: &mut RandomSource, until: i64) -> Vec<Coming> {
+    let mut below = |end| below(random, end);
+    let mut coming: Vec<Coming> = Vec::new();
     for (at, task) in tasks.iter().enumerate() {
         let mut due = if below(2) == 0 { 0 } else { below(task.period) };
         let mut before = 0;
         while due < until {
             let late = [0, task.jitter, below(task.jitter + 1)][usize::try_from(below(3)).unwrap()];
             before = before.max(due + late);
-            coming.push((before, due, at));
+            let execution = match below(4) {
+                0 => 1 + below(task.execution),
+                _ => task.execution,
+            };
+            coming.push((before, due, at, execution));
             due += task.period;
+            if below(4) == 0 {
+                due += below(task.period);
+            }
         }
     }
     coming.sort_unstable();
-    let mut coming = coming.into_iter().peekable();
+    coming
+}
+
+/// The longest responses of the tasks.
+fn longest(tasks: &[Reserved], coming: &[Coming], random: &mut RandomSource) -> Vec<i64> {
+    let until = coming.iter().map(|of| of.0).max().unwrap();
+    let mut coming = coming.iter().peekable();
     let mut servers = vec![Server::default(); tasks.len()];
     let mut worst = vec![0; tasks.len()];
     for now in 0..until + 500 {
@@ -129,20 +161,20 @@ fn longest(tasks: &[Reserved], random: &mut RandomSource, until: i64) -> Vec<i64
                 server.replenish(task);
             }
         }
-        while let Some((_, due, at)) = coming.next_if(|(comes, ..)| *comes <= now) {
-            let server = &mut servers[at];
-            server.jobs.push((due, tasks[at].execution));
+        while let Some((_, due, at, execution)) = coming.next_if(|(comes, ..)| *comes <= now) {
+            let server = &mut servers[*at];
+            server.jobs.push((*due, *execution));
             if server.jobs.len() == 1 && server.throttled.is_none() {
-                server.wake(&tasks[at], now);
+                server.wake(&tasks[*at], now);
             }
         }
         let ready: Vec<usize> = (0..tasks.len())
             .filter(|at| servers[*at].may_run(&tasks[*at], now))
             .collect();
-        let Some(at) = ready
-            .into_iter()
-            .min_by_key(|at| (servers[*at].due, below(8)))
-        else {
+        let Some(at) = ready.into_iter().min_by_key(|at| {
+            let due = servers[*at].due;
+            (due.is_none(), due, below(random, 8))
+        }) else {
             continue;
         };
         let server = &mut servers[at];
@@ -152,17 +184,16 @@ fn longest(tasks: &[Reserved], random: &mut RandomSource, until: i64) -> Vec<i64
             let (due, _) = server.jobs.remove(0);
             worst[at] = worst[at].max(now + 1 - due);
         }
+        server.charge(&tasks[at], now + 1);
     }
     worst
 }
 
 fn random_set(random: &mut RandomSource, jitter: bool) -> Vec<Reserved> {
-    let mut within = |low: i64, high: i64| {
-        low + i64::try_from(random.below(usize::try_from(high - low + 1).unwrap())).unwrap()
-    };
+    let mut within = |low: i64, high: i64| low + below(random, high - low + 1);
     let n = within(2, 3);
     let percent = within(40, 88);
-    let task = |_| {
+    let task = |at| {
         let period = within(8, 40);
         let execution = (period * percent / 100 / n).max(1);
         let deadline = match within(0, 9) {
@@ -175,6 +206,7 @@ fn random_set(random: &mut RandomSource, jitter: bool) -> Vec<Reserved> {
             0
         };
         let runtime = (execution + within(0, 2)).min(deadline);
+        let runtime = Some(runtime).filter(|_| at < n || within(0, 1) == 0);
         Reserved {
             execution,
             period,
@@ -183,31 +215,76 @@ fn random_set(random: &mut RandomSource, jitter: bool) -> Vec<Reserved> {
             runtime,
         }
     };
-    (0..n).map(task).collect()
+    (1..=n).map(task).collect()
 }
 
 #[test]
 fn no_schedule_of_the_kernels_server_is_later_than_what_is_shown() {
     let mut random = RandomSource::new(10);
-    let (mut shown, mut late) = (0, 0);
-    for round in 0..3_000 {
+    let (mut shown, mut late, mut short) = (0, 0, 0);
+    for round in 0..6_000 {
         let tasks = random_set(&mut random, round % 4 > 0);
         let found = checked(&file_of(&tasks));
-        if found.verdict != SetVerdict::Shown {
+        let met = |bound: &&TaskBound| bound.verdict == TaskVerdict::Met;
+        if !found.tasks.iter().any(|bound| met(&bound)) {
             continue;
         }
         for _ in 0..10 {
-            let seen = longest(&tasks, &mut random, 300);
-            for (seen, bound) in seen.iter().zip(&found.tasks) {
+            let coming = coming(&tasks, &mut random, 300);
+            let seen = longest(&tasks, &coming, &mut random);
+            for (seen, bound) in seen.iter().zip(&found.tasks).filter(|(_, of)| met(of)) {
                 let seen = u64::try_from(*seen).unwrap() * 1_000_000;
                 let bound = bound.response_ns.unwrap().get();
                 assert!(seen <= bound, "{seen} seen, bound {bound}: {tasks:?}");
             }
         }
-        shown += 1;
-        late += usize::from(tasks.iter().any(|task| task.jitter > 0));
+        let whole = found.verdict == SetVerdict::Shown;
+        let reserved = || tasks.iter().filter(|task| task.runtime.is_some());
+        shown += usize::from(whole);
+        late += usize::from(whole && tasks.iter().any(|task| task.jitter > 0));
+        short += usize::from(whole && reserved().any(|task| task.deadline < task.period));
     }
-    assert!(shown > 500 && late > 200, "{shown} {late}");
+    let counts = [shown, late, short];
+    assert!(shown > 500 && late > 200 && short > 100, "{counts:?}");
+}
+
+#[test]
+fn a_runtime_that_a_job_may_use_up_shows_nothing_where_the_deadline_is_shorter_than_the_period() {
+    let of = |deadline: &str, runtime: &str| {
+        checked(&format!(
+            "policy = 'deadline'\n[[task]]\nname = 'a'\nperiod = '10ms'\ndeadline = '{deadline}'\n\
+             execution = '2ms'\n{runtime}[[task]]\nname = 'b'\nperiod = '20ms'\nexecution = '2ms'\n"
+        ))
+    };
+    // The job of a that comes at 0 uses up its runtime, so the kernel begins the next period at 10, due at 15. The job that comes at
+    // 11 has 4/5 of 2 ms until then, and the rest at 20.
+    let a = Reserved {
+        execution: 2,
+        period: 10,
+        deadline: 5,
+        jitter: 0,
+        runtime: Some(2),
+    };
+    let seen = longest(
+        &[a],
+        &[(0, 0, 0, 2), (11, 11, 0, 2)],
+        &mut RandomSource::new(1),
+    );
+    assert_eq!(seen, [10]);
+    for runtime in ["", "runtime = '2ms'\n"] {
+        let found = of("5ms", runtime);
+        assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+        let why = |at: usize| found.tasks[at].why.as_deref().unwrap();
+        assert!(
+            why(0).starts_with("a job may use up its runtime of 2 ms"),
+            "{}",
+            why(0)
+        );
+        // It goes on with a deadline that its jobs do not have.
+        assert!(why(1).starts_with("a may use up its runtime"), "{}", why(1));
+    }
+    assert_eq!(of("5ms", "runtime = '2001us'\n").verdict, SetVerdict::Shown);
+    assert_eq!(of("10ms", "").verdict, SetVerdict::Shown);
 }
 
 #[test]

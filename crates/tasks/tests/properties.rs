@@ -266,7 +266,7 @@ fn audsley_finds_an_order_if_and_only_if_there_is_one() {
         }
         let mut effort = Effort::usual();
         let exists = any_order(&set, &mut Vec::new(), &mut effort);
-        match order(&set, |_, _| 0, &mut effort) {
+        match order(&set, &[], |_, _| 0, &mut effort) {
             Order::Found(order) => {
                 assert!(exists, "{set:?}");
                 let sorted: Vec<Work> = order.iter().map(|at| set[*at]).collect();

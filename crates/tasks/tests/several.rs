@@ -127,6 +127,82 @@ fn deadline_tasks_that_may_not_use_all_cpus_are_not_shown() {
 }
 
 #[test]
+fn tasks_of_a_bpf_scheduler_are_not_shown_without_a_cpu_each() {
+    let of = |scheduler: &str, executions: [u32; 3], cpus: [&str; 3], limits: &Limits| {
+        let task = |(at, (execution, cpus)): (usize, (u32, &str))| {
+            format!(
+                "[[task]]\nname = 't{at}'\nperiod = '10ms'\nexecution = '{execution}ms'\ncpus = '{cpus}'\n"
+            )
+        };
+        let tasks = executions.into_iter().zip(cpus).enumerate().map(task);
+        let text = format!("scheduler = '{scheduler}'\n{}", tasks.collect::<String>());
+        checked(&text, limits)
+    };
+    for scheduler in ["earliest-deadline-first", "rate-monotonic"] {
+        let found = of(scheduler, [5, 5, 4], ["0-2"; 3], &Limits::usual(3));
+        assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+        let why = found.tasks[0].why.as_deref().unwrap();
+        assert!(
+            why.contains("name it with `cpus`; each task assigned to one CPU, as in the table, the set passes"),
+            "{why}"
+        );
+        // Nor does it matter that some overlap.
+        let found = of(scheduler, [5, 5, 4], ["0", "0-1", "2"], &Limits::usual(3));
+        assert_eq!(found.verdict, SetVerdict::NotShown, "{found:#?}");
+        let found = of(scheduler, [5, 5, 4], ["0", "1", "0"], &Limits::usual(2));
+        assert_eq!(found.verdict, SetVerdict::Shown, "{found:#?}");
+        let found = of(scheduler, [8, 8, 8], ["0-1"; 3], &Limits::usual(2));
+        assert_eq!(found.verdict, SetVerdict::Missed, "{found:#?}");
+    }
+}
+
+#[test]
+fn tasks_whose_runtime_or_parameters_the_kernel_contradicts_are_assigned_to_no_cpu() {
+    let of = |third: &str, runtimes: [&str; 3]| {
+        let task = |(name, times, runtime): (&str, &str, &str)| {
+            format!("[[task]]\nname = '{name}'\n{times}\n{runtime}\n")
+        };
+        let [a, b, c] = runtimes;
+        let two = "period = '10ms'\nexecution = '4ms'";
+        let tasks = [("a", two, a), ("b", two, b), ("c", third, c)];
+        let text = tasks.map(task).concat();
+        checked(
+            &format!("policy = 'deadline'\n[overheads]\nswitch = '5us'\n{text}"),
+            &Limits::usual(2),
+        )
+    };
+    let (seven, short) = (
+        "period = '11ms'\nexecution = '7ms'",
+        "period = '90us'\nexecution = '50us'",
+    );
+    let four = "runtime = '4010us'";
+    for (third, runtimes, passes) in [
+        (seven, [four, four, "runtime = '7010us'"], true),
+        (seven, [four, four, ""], false),
+        (seven, [four, four, "runtime = '2ms'"], false),
+        // Below sched_deadline_period_min_us.
+        (short, [four, four, "runtime = '60us'"], false),
+    ] {
+        let found = of(third, runtimes);
+        assert!(!found.partitions.is_empty(), "{found:#?}");
+        let passed = found.partitions.iter().any(|way| way.passed);
+        assert_eq!(passed, passes, "{third} {runtimes:?}: {found:#?}");
+        let why = found.tasks[2].why.as_deref().unwrap_or_default();
+        assert_eq!(why.contains("the set passes"), passes, "{why}");
+    }
+    // Nor is a job late by no more than admission says of jobs that need no more than their runtime.
+    let late = |runtimes| of(seven, runtimes).admission.unwrap().tardiness_ns;
+    assert!(late([four, four, "runtime = '7010us'"]).is_some());
+    assert_eq!(late([four, four, "runtime = '2ms'"]), None);
+    let found = of(seven, [four, four, ""]);
+    let why = found.tasks[2].why.as_deref().unwrap();
+    assert!(
+        why.contains("7010000 ns of its runtime of 7000000 ns"),
+        "{why}"
+    );
+}
+
+#[test]
 fn no_cpu_is_assigned_more_than_the_kernel_leaves_of_it() {
     let set = |policy: &str, executions: [&str; 2]| {
         let task = |execution| {

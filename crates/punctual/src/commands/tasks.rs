@@ -31,10 +31,8 @@ pub(super) fn run(home: Option<&Path>, action: &TasksAction) -> Result<Exit, Cli
 fn check_set(home: Option<&Path>, args: &TasksCheckArgs) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
     let machine = cpus::cpus(&sys)?.online;
-    let (mut set, not_understood) = sets::read(home, &args.set)?;
-    if let Some(run) = &args.overheads {
-        sets::take_overheads(home, &mut set, run)?;
-    }
+    let overheads = args.overheads.as_deref();
+    let (set, not_understood) = sets::read(home, &args.set, overheads, |_| {})?;
     let limits = sets::limits(&sys, &machine);
     let cpus = args.cpus.clone().unwrap_or(machine);
     if cpus.is_empty() {

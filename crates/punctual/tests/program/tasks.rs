@@ -160,7 +160,7 @@ fn a_set_on_several_cpus_says_whether_an_assignment_to_one_each_passes() {
             "3ms",
             "each task assigned to one CPU, as in the table, the set passes",
         ),
-        ("6ms", "nor does either assignment of each task to one CPU"),
+        ("6ms", "neither assignment of each task to one CPU passes"),
     ] {
         let file = home.dir().join("several.toml");
         fs::write(&file, set(third)).unwrap();
@@ -484,6 +484,37 @@ fn what_the_run_saw_go_wrong_or_did_not_see_is_assumed_not_to_matter() {
     let json = check(&home, "named.toml", named, &["--json"]).fine().json();
     let assumed = json["assumptions"].to_string();
     assert!(assumed.contains("What kept servo from ending"), "{assumed}");
+}
+
+#[test]
+fn overheads_of_a_run_say_what_they_rest_on() {
+    let home = Home::aside();
+    let id = watched(&home, |record| {
+        record["valid"] = json!(false);
+        record["checks"] = json!([{ "id": "lost-samples", "status": "fail", "detail": "9 lost" }]);
+    });
+    let rests = format!("What run {id} saw is right, although the run is not valid (lost-samples)");
+    let wake_up = format!("No wake-up takes longer than the longest observed in run {id}");
+    let others = "No switch or interrupt takes longer than [overheads] says";
+    let none = "Switches and interrupts take no time: [overheads] has none";
+    let task = "[[task]]\nname = 'servo'\nperiod = '1ms'\nexecution = '100us'\n";
+    for (overheads, expected, not) in [
+        ("", none, others),
+        (
+            "[overheads]\nwake-up = '1us'\nswitch = '2us'\n",
+            others,
+            none,
+        ),
+    ] {
+        let set = format!("{overheads}{task}");
+        let answer = check(&home, "own.toml", &set, &["--overheads", "last", "--json"]);
+        let assumed = &answer.fine().json()["assumptions"];
+        let has = |text: &str| assumed.as_array().unwrap().contains(&json!(text));
+        assert!(
+            has(&rests) && has(&wake_up) && has(expected) && !has(not),
+            "{assumed:#}"
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use punctual_model::tasks::{
 };
 use punctual_model::{CpuSet, Nanos};
 
-use super::{cpus, grown, interrupts};
+use super::global::UNSHOWN;
+use super::{cpus, due_late, grown, interrupts};
 use crate::admission::{Limits, Parameters, admits, ratio};
 use crate::growth;
 use crate::several::tardiness;
@@ -54,7 +55,14 @@ pub(super) fn admission(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> Opt
         .iter()
         .map(|(_, of)| Work::new(of.runtime, of.period, of.deadline))
         .collect();
-    let late = tardiness(&works, limits.cpus).filter(|_| admitted);
+    // It is about runtimes and deadlines as the kernel has them, which count from wake-ups, and about whole CPUs.
+    let members: Vec<usize> = (0..set.tasks.len()).collect();
+    let kept = set.overheads.interrupts.is_empty()
+        && !due_late(set, &members)
+        && all
+            .iter()
+            .all(|(task, _)| too_short(task, &set.overheads, growth::ONE).is_none());
+    let late = tardiness(&works, limits.cpus).filter(|_| admitted && kept);
     let mut promises = Vec::new();
     if admitted {
         promises.push(
@@ -98,19 +106,25 @@ pub(super) fn takes(set: &TaskSet, limits: &Limits, factor: u64) -> bool {
     all.is_empty() || all.iter().all(|of| runtime(of) <= of.deadline) && admits(limits, asked)
 }
 
-/// Whether the kernel takes those of these tasks in an exclusive cpuset of one CPU.
-pub(super) fn admits_one<'a>(tasks: impl Iterator<Item = &'a Task>, limits: &Limits) -> bool {
-    let each = tasks.filter_map(parameters);
-    let asked: Vec<u64> = each.map(|of| ratio(of.runtime, of.period)).collect();
-    asked.is_empty()
-        || admits(
-            &limits.of(1),
-            asked.into_iter().fold(0, u64::saturating_add),
-        )
+/// Whether the kernel takes those of these tasks in an exclusive cpuset of one CPU, with runtimes that are long enough.
+pub(super) fn serves_one<'a>(
+    tasks: impl Iterator<Item = &'a Task>,
+    overheads: &Overheads,
+    limits: &Limits,
+) -> bool {
+    let all: Vec<(&Task, Parameters)> = tasks
+        .filter_map(|task| Some((task, parameters(task)?)))
+        .collect();
+    let served = |(task, of): &(&Task, Parameters)| {
+        of.refused(limits).is_none() && too_short(task, overheads, growth::ONE).is_none()
+    };
+    let asked = all.iter().map(|(_, of)| ratio(of.runtime, of.period));
+    let asked = asked.fold(0, u64::saturating_add);
+    all.is_empty() || all.iter().all(served) && admits(&limits.of(1), asked)
 }
 
 /// What a job uses of its runtime at most, with an execution time that grew: interrupts while it runs and switches count too.
-pub(super) fn used(task: &Task, overheads: &Overheads, factor: u64) -> u64 {
+fn used(task: &Task, overheads: &Overheads, factor: u64) -> u64 {
     let interrupts = interrupts(overheads);
     let each = interrupts
         .iter()
@@ -118,28 +132,61 @@ pub(super) fn used(task: &Task, overheads: &Overheads, factor: u64) -> u64 {
     each.fold(grown(task, overheads, factor).cost, u64::saturating_add)
 }
 
-/// Takes verdicts back that the kernel's budgets contradict.
+/// Why a runtime is too short for a job, with an execution time and a runtime that grew.
+///
+/// A job that ends with its runtime used up is throttled at its end. The kernel then begins the next period without a job
+/// (`dl_task_timer`). Where the deadline is the period that does not matter: a job that comes later has a new runtime and a new
+/// deadline. Where it is shorter, that job has a share of the runtime, as of the time that is left until the deadline of the
+/// period (`update_dl_revised_wakeup`), and the rest in the next period.
+pub(super) fn too_short(task: &Task, overheads: &Overheads, factor: u64) -> Option<String> {
+    let of = parameters(task)?;
+    let runtime = growth::grown(of.runtime, factor);
+    let used = used(task, overheads, factor);
+    if runtime < growth::grown(task.execution_ns.get(), factor) {
+        Some("its runtime is shorter than its execution time: the kernel throttles it".to_owned())
+    } else if runtime < used {
+        Some(format!(
+            "a job may use {used} ns of its runtime of {runtime} ns, with two switches and the interrupts until its \
+             deadline: the kernel may throttle it"
+        ))
+    } else {
+        (runtime == used && of.deadline < of.period).then(|| {
+            format!(
+                "a job may use up its runtime of {}, and its deadline is shorter than its period: the kernel may then \
+                 throttle the next job; a longer `runtime` avoids that",
+                Nanos::new(runtime)
+            )
+        })
+    }
+}
+
+/// Takes verdicts back that the kernel's budgets contradict: of who may use up its runtime, and of all on its CPUs, because the
+/// rest of its job comes at another time.
 pub(super) fn throttled(set: &TaskSet, check: &mut TasksCheck) {
     let refused = check.admission.as_ref().is_some_and(|of| !of.admitted);
-    for (task, bound) in set.tasks.iter().zip(&mut check.tasks) {
-        let Some(of) = parameters(task) else { continue };
-        let used = used(task, &set.overheads, growth::ONE);
-        let why = if of.runtime < task.execution_ns.get() {
-            "its runtime is shorter than its execution time: the kernel throttles it".to_owned()
-        } else if of.runtime < used {
+    let of_task = |task: &Task| too_short(task, &set.overheads, growth::ONE);
+    let short: Vec<Option<String>> = set.tasks.iter().map(of_task).collect();
+    let cpus: Vec<CpuSet> = check.tasks.iter().map(|of| of.cpus.clone()).collect();
+    for (at, bound) in check.tasks.iter_mut().enumerate() {
+        let disturbs =
+            |other: &usize| short[*other].is_some() && !cpus[*other].common(&cpus[at]).is_empty();
+        let undecided = bound.why.as_deref() == Some(UNSHOWN);
+        let met = bound.verdict == TaskVerdict::Met;
+        let why = if let Some(why) = short[at].as_ref().filter(|_| met || undecided) {
+            why.clone()
+        } else if !met {
+            continue;
+        } else if let Some(other) = (0..short.len()).find(disturbs) {
             format!(
-                "a job may use {used} ns of its runtime of {} ns, with two switches and the interrupts until its \
-                 deadline: the kernel may throttle it",
-                of.runtime
+                "{} may use up its runtime and go on later, which these analyses do not cover",
+                set.tasks[other].name
             )
-        } else if refused {
+        } else if refused && parameters(&set.tasks[at]).is_some() {
             "the kernel refuses SCHED_DEADLINE to this set".to_owned()
         } else {
             continue;
         };
-        if bound.verdict == TaskVerdict::Met {
-            bound.verdict = TaskVerdict::NotShown;
-            bound.why = Some(why);
-        }
+        bound.verdict = TaskVerdict::NotShown;
+        bound.why = Some(why);
     }
 }

@@ -13,7 +13,10 @@ use crate::several::{Global, densities, global, rm_us};
 use crate::work::{Effort, Load, Work};
 
 /// Why a task that may run on several CPUs has no bound.
-const UNSHOWN: &str = "no test for several CPUs shows it";
+pub(super) const UNSHOWN: &str = "no test for several CPUs shows it";
+
+/// Why a task of a BPF scheduler has none.
+const UNNAMED: &str = "the BPF scheduler keeps each task on one CPU, and the set does not say which: name it with `cpus`";
 
 /// Says of tasks without a bound what assigning each to one CPU gives.
 pub(super) fn compare_with_partitions(check: &mut TasksCheck) {
@@ -27,11 +30,11 @@ pub(super) fn compare_with_partitions(check: &mut TasksCheck) {
         all if all.iter().any(|partition| partition.passed) => {
             "each task assigned to one CPU, as in the table, the set passes"
         }
-        _ => "nor does either assignment of each task to one CPU",
+        _ => "neither assignment of each task to one CPU passes",
     };
     for why in check.tasks.iter_mut().filter_map(|task| task.why.as_mut()) {
-        if why == UNSHOWN {
-            *why = format!("{UNSHOWN}; {more}");
+        if why == UNSHOWN || why == UNNAMED {
+            *why = format!("{why}; {more}");
         }
     }
 }
@@ -62,7 +65,9 @@ impl<'a> Together<'a> {
         let fixed = tasks().all(|task| task.policy.is_fixed());
         let mut levels: Vec<_> = tasks().map(|task| task.policy.priority()).collect();
         levels.dedup();
-        let why_not = if tasks().any(|task| cpus(task, machine) != *all) {
+        let why_not = if tasks().any(|task| task.policy.ext().is_some()) {
+            Some(UNNAMED)
+        } else if tasks().any(|task| cpus(task, machine) != *all) {
             Some("the CPUs of tasks overlap without being the same, which no analysis here covers")
         } else if tasks().any(|task| !task.sections.is_empty()) {
             Some("tasks that share resources on several CPUs are not covered by these analyses")

@@ -317,28 +317,34 @@ impl<'a> OneCpu<'a> {
     }
 
     fn optimal(&self, works: &[Work], effort: &mut Effort) -> Option<Vec<String>> {
-        if self.deadline > 0
-            || self.sections.floor(u64::MAX, &self.levels) != u64::MAX
-            || !self.set.overheads.interrupts.is_empty()
-        {
-            return None;
-        }
         let open = |r: &punctual_model::tasks::Resource| {
             r.protocol == punctual_model::tasks::Protocol::None
         };
         if !self.sections.is_empty() && self.set.resources.iter().any(open) {
             return None;
         }
+        let mut first = interrupts(&self.set.overheads);
+        first.extend(&works[..self.deadline]);
+        let fixed = &self.members[self.deadline..self.promised];
+        // Numbers of the order are places after those of `SCHED_DEADLINE`, which share no resources here.
         let blocking = |own: usize, above: &[usize]| {
-            let upper = |task: usize| task == own || above.contains(&task);
+            let upper = |task: usize| match task.checked_sub(self.deadline) {
+                Some(task) => task == own || above.contains(&task),
+                None => true,
+            };
             self.sections
                 .blocking(upper, |task| !upper(task), |length| length)
         };
-        match order(&works[..self.promised], blocking, effort) {
+        match order(
+            &works[self.deadline..self.promised],
+            &first,
+            blocking,
+            effort,
+        ) {
             Order::Found(found) => {
                 let names = found
                     .into_iter()
-                    .map(|at| self.set.tasks[self.members[at]].name.clone());
+                    .map(|at| self.set.tasks[fixed[at]].name.clone());
                 Some(names.collect())
             }
             Order::None(_) | Order::Unknown => None,
@@ -392,10 +398,10 @@ impl Group for OneCpu<'_> {
             check.tasks[*at].why = Some("SCHED_OTHER promises no response time".to_owned());
         }
         let overload = self.sufficient(check, effort);
-        let fixed = &self.members[self.deadline..self.promised];
-        if fixed
-            .iter()
-            .any(|at| check.tasks[*at].verdict != TaskVerdict::Met)
+        let not_met = |at: &usize| check.tasks[*at].verdict != TaskVerdict::Met;
+        let (reserved, rest) = self.members.split_at(self.deadline);
+        if rest[..self.promised - self.deadline].iter().any(not_met)
+            && !reserved.iter().any(not_met)
             && check.optimal_order.is_none()
         {
             check.optimal_order = self.optimal(&works, effort);

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use punctual_model::CpuSet;
-use punctual_model::tasks::{CriticalSection, Task, TaskPolicy, TaskSet};
+use punctual_model::tasks::{CriticalSection, Overheads, Task, TaskPolicy, TaskSet};
 
 use super::budget::counted;
 use crate::admission::Limits;
@@ -41,13 +41,21 @@ pub(super) fn assumptions(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> V
             .to_owned(),
     );
     let overheads = &set.overheads;
-    all.push(match (*overheads == Default::default(), &overheads.observed_in) {
-        (true, _) => "The system takes no time for itself: the file has no [overheads]".to_owned(),
-        (false, Some(run)) => format!(
-            "No wake-up, switch or interrupt takes longer than the longest observed in run {run}"
-        ),
-        (false, None) => "No wake-up, switch or interrupt takes longer than [overheads] says".to_owned(),
-    });
+    if *overheads == Overheads::default() {
+        all.push("The system takes no time for itself: the file has no [overheads]".to_owned());
+    } else if let Some(run) = &overheads.observed_in {
+        // Runs observe neither of the others.
+        let others = match overheads.switch_ns.is_zero() && overheads.interrupts.is_empty() {
+            true => "Switches and interrupts take no time: [overheads] has none",
+            false => "No switch or interrupt takes longer than [overheads] says",
+        };
+        all.push(format!(
+            "No wake-up takes longer than the longest observed in run {run}"
+        ));
+        all.push(others.to_owned());
+    } else {
+        all.push("No wake-up, switch or interrupt takes longer than [overheads] says".to_owned());
+    }
     all.push("Nothing else runs at these priorities or above on these CPUs".to_owned());
     let deadline = |task: &Task| matches!(task.policy, TaskPolicy::Deadline { .. });
     if set.tasks.iter().any(deadline) {

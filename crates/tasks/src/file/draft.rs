@@ -46,8 +46,21 @@ impl Draft {
     /// [`TaskSetError::Observed`] where a run has no such thread; `look_up` tells the longest execution times by name, and the
     /// identity of the run.
     pub fn resolve<E: From<TaskSetError>>(
+        self,
+        look_up: impl FnMut(&str) -> Result<(String, Observed), E>,
+    ) -> Result<(TaskSet, Vec<String>), E> {
+        self.resolve_as(look_up, |_| Ok(()))
+    }
+
+    /// The same of a set that `change` makes another one, before priorities are given: which order works depends on all times.
+    ///
+    /// # Errors
+    ///
+    /// The same, and what `change` returns.
+    pub fn resolve_as<E: From<TaskSetError>>(
         mut self,
         mut look_up: impl FnMut(&str) -> Result<(String, Observed), E>,
+        change: impl FnOnce(&mut TaskSet) -> Result<(), E>,
     ) -> Result<(TaskSet, Vec<String>), E> {
         for (number, run) in &self.wanted {
             let (id, observed) = look_up(run)?;
@@ -85,6 +98,7 @@ impl Draft {
                 *runtime_ns = longest;
             }
         }
+        change(&mut self.set)?;
         priorities::give(&mut self.set, &self.unordered);
         Ok((self.set, self.not_understood))
     }

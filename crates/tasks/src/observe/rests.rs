@@ -69,8 +69,22 @@ pub(super) fn of_thread(run: &RunRecord, name: &str, thread: &WatchedThread) -> 
             "What kept {name} from ending its last cycle in run {id}, for {open}, {NO_MORE}"
         ));
     }
+    let watched = run.watched.iter().flat_map(|watched| &watched.threads);
+    for part in watched.filter(|of| is_part_of(of, thread)) {
+        let period = part.period_ns.map(|period| format!(", each {period}"));
+        all.push(format!(
+            "What {name} did in run {id} as thread {}{} does not come again",
+            part.thread,
+            period.unwrap_or_default()
+        ));
+    }
     all.extend(unseen(run, name, thread));
     all
+}
+
+/// Whether this is what the same thread did at another time.
+fn is_part_of(part: &WatchedThread, thread: &WatchedThread) -> bool {
+    part.from_ns.is_some() && part.tid == thread.tid && part.thread != thread.thread
 }
 
 /// That a thread began late, or came to a halt, and nobody knows what it did then.

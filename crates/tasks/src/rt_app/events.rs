@@ -97,17 +97,15 @@ impl<'r, 'f> Events<'r, 'f> {
                         .reader
                         .fail(&place, "does not release what was taken last"));
                 };
-                let length = Nanos::from_micros(self.run - from);
-                if !length.is_zero() {
-                    let section = CriticalSection {
-                        resource,
-                        length_ns: length,
-                        sections: inner,
-                    };
-                    match self.held.last_mut() {
-                        Some((.., inside)) => inside.push(section),
-                        None => self.sections.push(section),
-                    }
+                // Who executes nothing in it still waits for it.
+                let section = CriticalSection {
+                    resource,
+                    length_ns: Nanos::from_micros(self.run - from),
+                    sections: inner,
+                };
+                match self.held.last_mut() {
+                    Some((.., inside)) => inside.push(section),
+                    None => self.sections.push(section),
                 }
             }
             // The last dot is what ends the name of the task.

@@ -81,22 +81,20 @@ fn plan(set: &TaskSet, not_understood: Vec<String>, cpus: &CpuSet, limits: &Limi
 
 /// Reads the set and makes it the one that runs.
 fn prepared(home: Option<&Path>, args: &TasksArgs) -> Result<(TaskSet, Vec<String>), CliError> {
-    let (mut set, not_understood) = sets::read(home, args.path())?;
-    if let Some(run) = &args.overheads {
-        sets::take_overheads(home, &mut set, run)?;
-    }
     let longer = |span: &mut Nanos| *span = scaled(*span, args.scale);
-    for task in &mut set.tasks {
-        if args.common.cpus.is_some() {
-            task.cpus = CpuSet::default();
+    let change = |set: &mut TaskSet| {
+        for task in &mut set.tasks {
+            if args.common.cpus.is_some() {
+                task.cpus = CpuSet::default();
+            }
+            longer(&mut task.execution_ns);
+            if let TaskPolicy::Deadline { runtime_ns } = &mut task.policy {
+                longer(runtime_ns);
+            }
+            stretch(&mut task.sections, args.scale);
         }
-        longer(&mut task.execution_ns);
-        if let TaskPolicy::Deadline { runtime_ns } = &mut task.policy {
-            longer(runtime_ns);
-        }
-        stretch(&mut task.sections, args.scale);
-    }
-    Ok((set, not_understood))
+    };
+    sets::read(home, args.path(), args.overheads.as_deref(), change)
 }
 
 fn stretch(sections: &mut [CriticalSection], factor: f64) {

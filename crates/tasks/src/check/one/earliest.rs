@@ -4,14 +4,13 @@
 //! The tasks of one CPU that run earliest deadline first, above all others.
 
 use punctual_model::Nanos;
-use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskVerdict, TasksCheck};
+use punctual_model::tasks::{AppliedTest, TaskVerdict, TasksCheck};
 
-use super::super::deadline::used;
+use super::super::deadline::too_short;
 use super::super::{due_late, interrupts, slack};
 use super::OneCpu;
 use crate::demand::{Demand, edf};
 use crate::edf_response::{self, Due};
-use crate::growth;
 use crate::response::Bound;
 use crate::work::{Effort, Work};
 
@@ -112,9 +111,7 @@ impl OneCpu<'_> {
     ) -> Option<bool> {
         let over = |place: usize| {
             let task = &self.set.tasks[self.members[place]];
-            // The kernel lets no job have more than its runtime.
-            matches!(task.policy, TaskPolicy::Deadline { runtime_ns }
-                if used(task, &self.set.overheads, factor) > growth::grown(runtime_ns.get(), factor))
+            too_short(task, &self.set.overheads, factor).is_some()
         };
         if (0..self.deadline).any(over) {
             return Some(false);
