@@ -39,12 +39,11 @@ fn threads(watched: &Watched) -> Vec<&WatchedThread> {
         }
         None => of.to_ns.unwrap_or_default() - of.from_ns.unwrap_or_default(),
     };
+    // What has no period is no task.
+    let rank = |of: &WatchedThread| (of.period_ns.is_some(), lasted(of), of.thread);
     let is_part = |thread: &WatchedThread| {
         let others = watched.threads.iter().filter(|of| of.tid == thread.tid);
-        thread.from_ns.is_some()
-            && others
-                .map(|of| (lasted(of), of.thread))
-                .any(|other| other > (lasted(thread), thread.thread))
+        thread.from_ns.is_some() && others.map(rank).any(|other| other > rank(thread))
     };
     let threads = watched.threads.iter();
     threads.filter(|thread| !is_part(thread)).collect()
@@ -307,7 +306,10 @@ enum Affinity {
 /// Where a thread ran says nothing: one that may move often stays.
 fn affinity(watched: &Watched, thread: &WatchedThread) -> Affinity {
     let habits = watched.habits.iter();
-    let mut own = habits.filter(|habit| habit.threads.contains(&thread.thread));
+    // What one did is said of one of its parts.
+    let parts = watched.threads.iter().filter(|of| of.tid == thread.tid);
+    let parts: Vec<u32> = parts.map(|of| of.thread).collect();
+    let mut own = habits.filter(|habit| parts.iter().any(|part| habit.threads.contains(part)));
     if own.clone().any(|habit| habit.rule.id == "not-pinned") {
         return Affinity::Several;
     }

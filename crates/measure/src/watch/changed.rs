@@ -161,7 +161,8 @@ impl Watcher {
             let now = self.tallies.get(tid);
             let tally = past.as_deref().or(now)?;
             let thread = self.replay.threads.get(tid)?;
-            let (at, (first, _)) = (tally.since.left?, tally.span()?);
+            let at = tally.since.left?;
+            let first = tally.span().map_or(at, |(first, _)| first);
             let end = thread.ended.unwrap_or(self.replay.now);
             // What came before a loop that went on for at least as long set it up.
             let is_set_up = past.is_some()

@@ -61,7 +61,11 @@ pub(super) fn admission(set: &TaskSet, machine: &CpuSet, limits: &Limits) -> Opt
         && !due_late(set, &members)
         && all
             .iter()
-            .all(|(task, _)| too_short(task, &set.overheads, growth::ONE).is_none());
+            .all(|(task, _)| too_short(task, &set.overheads, growth::ONE).is_none())
+        // Whoever holds what it needs, or makes it wait, takes time that is not its runtime.
+        && all
+            .iter()
+            .all(|(task, _)| task.sections.is_empty() && task.waits_ns.is_none());
     let late = tardiness(&works, limits.cpus).filter(|_| admitted && kept);
     let mut promises = Vec::new();
     if admitted {

@@ -24,6 +24,9 @@ const FEW: usize = 6;
 /// Waits that are looked at together, at most.
 const MOST: usize = 10 * basis::WAITS;
 
+/// How long a thread without a period has one before it is judged by that, in nanoseconds: any thread is regular for a while.
+const LONG: u64 = 3_000_000_000;
+
 /// Different cycles of one thread that have figures of their own, at most.
 const CYCLES: usize = 8;
 
@@ -34,6 +37,8 @@ pub(in crate::watch) struct Since {
     recent: Vec<Waited>,
     /// The cycle that was found in them last, and since when it was found in all.
     regular: Option<(Basis, u64)>,
+    /// When the thread went over to this cycle; 0 where it had none before.
+    begun: u64,
     /// Waits since the last one that ended a cycle, and when the last of them was over.
     others: u64,
     last: u64,
@@ -76,6 +81,7 @@ impl Since {
         Self {
             left: self.left,
             came_back: self.left.is_some(),
+            begun: self.begun,
             ..Self::default()
         }
     }
@@ -121,14 +127,12 @@ impl Watcher {
         let recent = std::mem::take(&mut tally.since.recent);
         let now = self.replay.now;
         let last = self.pending.get(&tid).and_then(|of| of.last());
-        let left = basis.at.zip(last).and_then(|(at, last)| {
-            let long = basis
-                .period
-                .map_or(basis::TIME, |period| period.saturating_mul(OPEN));
+        let last = last.map_or(tally.since.begun, |last| last.left);
+        let left = basis.at.and_then(|at| {
             let is_away = tally.since.has_others(basis::WAITS)
-                && now.saturating_sub(last.left) >= long
+                && now.saturating_sub(last) >= long(basis)
                 && thread.due(at, now).is_none();
-            is_away.then_some(last.left)
+            is_away.then_some(last)
         });
         if basis.at.is_some() && left.is_none() {
             return;
@@ -137,11 +141,23 @@ impl Watcher {
         let named = self.watch.cycle_at.as_deref();
         let found = basis::of(named, asked, &recent, thread.interval());
         let is_another = found.at.is_some() && (found.at != basis.at || found.period.is_some());
-        let is_found = is_another && comes_throughout(found, asked, &recent);
-        if is_found && (left.is_some() || tally.is_regular_for_long(found, &recent, now)) {
+        let is_found = is_another && comes_throughout(found, asked, &recent, now);
+        let found = match left {
+            _ if !is_found => {
+                tally.since.regular = None;
+                // What went on for longer than the loop that it left is no try to go on with that.
+                let first = tally.span().map_or(tally.since.begun, |(first, _)| first);
+                let is_long = |left: u64| now.saturating_sub(left) >= left.saturating_sub(first);
+                let is_other = named.is_none() && left.is_some_and(is_long);
+                is_other.then_some(Basis::EVERY_WAIT)
+            }
+            Some(_) => Some(found),
+            None => tally
+                .is_regular_for_long(found, &recent, now)
+                .then_some(found),
+        };
+        if let Some(found) = found {
             self.change(tid, found, &recent, left);
-        } else if !is_found {
-            tally.since.regular = None;
         }
     }
 
@@ -180,6 +196,7 @@ impl Watcher {
                 new.spacing = basis::period_of(ends, thread.interval());
                 new.spacing = new.spacing.filter(|_| found.period.is_some());
                 new.is_asked = asked.is_some() && found.period == asked;
+                new.since.begun = self.replay.now;
                 new
             }
         };
@@ -204,11 +221,10 @@ impl Watcher {
     pub(super) fn has_left(&self, tid: Tid, tally: &Tally) -> Option<u64> {
         let thread = self.replay.threads.get(&tid)?;
         let basis = tally.basis?;
-        let last = self.pending.get(&tid)?.last()?.left;
+        let last = self.pending.get(&tid).and_then(|of| of.last());
+        let last = last.map_or(tally.since.begun, |last| last.left);
         let now = thread.ended.unwrap_or(self.replay.now);
-        let long = basis
-            .period
-            .map_or(basis::TIME, |period| period.saturating_mul(OPEN));
+        let long = long(basis);
         // Who ends by itself clears up before.
         let long = match thread.has_left {
             true => long.max(tally.span().map_or(0, |(first, last)| last - first)),
@@ -220,14 +236,24 @@ impl Watcher {
     }
 }
 
-/// Whether a wait that was found among others comes through most of their time: a few of them come regularly by chance.
-fn comes_throughout(found: Basis, asked: Option<u64>, waits: &[Waited]) -> bool {
+/// How long a wait stays away that ends cycles, at least, where it does no more.
+fn long(basis: Basis) -> u64 {
+    basis
+        .period
+        .map_or(basis::TIME, |period| period.saturating_mul(OPEN))
+}
+
+/// Whether a wait that was found among others comes through most of their time, up to now: a few of them come regularly by chance.
+fn comes_throughout(found: Basis, asked: Option<u64>, waits: &[Waited], now: u64) -> bool {
     let (Some(period), [first, .., last]) = (found.period, waits) else {
         return true;
     };
-    let of_found = waits.iter().filter(|one| found.ends_at(one.wait)).count();
+    let of_found = || waits.iter().filter(|one| found.ends_at(one.wait));
+    let (times, newest) = (of_found().count(), of_found().next_back());
     let span = last.left.saturating_sub(first.left);
-    (of_found >= RUN || found.period == asked) && period.saturating_mul(2 * of_found as u64) >= span
+    (times >= RUN || found.period == asked)
+        && period.saturating_mul(2 * times as u64) >= span
+        && newest.is_some_and(|newest| now.saturating_sub(newest.left) < long(found))
 }
 
 /// Whether two cycles end at the same wait, and as often.
@@ -240,7 +266,8 @@ fn is_same(one: Basis, other: Basis) -> bool {
 }
 
 impl Tally {
-    /// Whether the cycle `found` was there for at least as long as the thread had none before: any thread is regular for a while.
+    /// Whether the cycle `found` was there for at least as long as the thread had none before. Where others wake it, it is no loop:
+    /// what they do may be regular for long.
     fn is_regular_for_long(&mut self, found: Basis, recent: &[Waited], now: u64) -> bool {
         let (Some((begun, _)), Some(first)) = (self.span(), recent.first()) else {
             return false;
@@ -248,6 +275,9 @@ impl Tally {
         let before = self.since.regular.filter(|(of, _)| is_same(*of, found));
         let since = before.map_or(first.left, |(_, since)| since);
         self.since.regular = Some((found, since));
-        now.saturating_sub(since) >= since.saturating_sub(begun)
+        let ends = || recent.iter().filter(|one| found.ends_at(one.wait));
+        let timed = ends().filter(|one| one.expiry.is_some()).count();
+        2 * timed > ends().count()
+            && now.saturating_sub(since) >= LONG.max(since.saturating_sub(begun))
     }
 }

@@ -333,6 +333,36 @@ fn what_comes_regularly_for_a_while_is_no_period_of_a_thread_that_has_none() {
 }
 
 #[test]
+fn a_thread_that_polls_for_a_while_as_it_begins_is_judged_by_what_it_does_then() {
+    // Others wake it at any time, after a device was asked for a third of a second, or for two.
+    for polls_of in [330, 2_000] {
+        let mut trace = begun();
+        let mut at = reads(&mut trace, MS, 15);
+        let call = (number("nanosleep"), [0; 3]);
+        for _ in 0..polls_of {
+            at = sleeps(&mut trace, at, call, (at + MS, 60 * US));
+        }
+        let begun = at;
+        let (call, args, mut chance) = (number("epoll_wait"), [4, 0, 0], 1_u64);
+        while at < begun + 12_000 * MS {
+            trace.at(at, What::Enter { call, args });
+            trace.switch(at + 10, SLEEPS, IDLE, NICE_0, "swapper/0");
+            chance = chance
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            at += MS + (chance >> 33) % (20 * MS);
+            trace.wake(at, LOOP, FIFO_80, "loop");
+            trace.run(at + 3 * US, READY);
+            at += 100 * US;
+        }
+        let (threads, check) = seen(trace, None);
+        let last = threads.last().unwrap();
+        assert_eq!((check, last.period_ns), (None, None), "{polls_of}");
+        assert!(last.cycles > 800, "{}", last.cycles);
+    }
+}
+
+#[test]
 fn a_call_that_was_named_and_waits_for_several_things_is_one() {
     let mut trace = begun();
     let at = reads(&mut trace, MS, 1_500);
