@@ -106,8 +106,7 @@ impl Watcher {
             habits: habits.map_or_else(Vec::new, |habits| {
                 habits.found(judged.into_iter(), &mut |sites| self.say_sites(sites))
             }),
-            idle_threads: (self.replay.threads.len() - with_figures) as u64
-                + self.replay.forgotten,
+            idle_threads: (self.replay.threads.len() - with_figures) as u64 + self.replay.forgotten,
             unwatched_threads: self.replay.unwatched,
             records: source.records(),
             inferred_switches: self.replay.inferred,
