@@ -9,7 +9,7 @@ mod revert;
 use punctual_model::{Codec, CpuSet, PlanStep, StepOutcome, Target, Undone};
 
 use crate::journal::{Entry, Journal, JournalError, Progress, Record, agree};
-use crate::knob::{Access, AccessError, Fault};
+use crate::knob::{Access, AccessError, Fault, Knob, find};
 
 pub use revert::{Reverted, revert};
 
@@ -151,7 +151,11 @@ fn write_from(
             })
         };
         let other = |follower: &Entry| follower.target != entry.target;
-        let before: Vec<bool> = followers.iter().map(|f| other(f) && reads(f)).collect();
+        // There may be many threads, and hardly a step changes them.
+        let leads = find(&entry.knob).is_some_and(Knob::places_threads);
+        let led =
+            |follower: &Entry| other(follower) && (leads || follower.target.thread().is_none());
+        let before: Vec<bool> = followers.iter().map(|f| led(f) && reads(f)).collect();
         let follower = followers.iter().find(|follower| !other(follower));
         let write = Write {
             target: &entry.target,

@@ -27,7 +27,7 @@ use crate::machine::{Machine, numbered};
 pub use self::process::{NoProcess, Processes, judge_thread, process_rules};
 pub use self::tunable::{advice_scope, advise};
 pub(crate) use case::named;
-pub(crate) use groups::{Groups, NOT_THE_ROOT, is_root};
+pub(crate) use groups::{Groups, NOT_THE_ROOT, is_root, top_group};
 pub(crate) use parse::{Process, SERVICES};
 
 /// Judges a machine, and on it the CPUs that are `asked` for, or else those that the kernel

@@ -15,5 +15,5 @@ pub use place::Place;
 pub use registry::{KNOBS, Knob, KnobKind, Threads, find};
 pub(crate) use registry::{Part, all, of_threads, playing};
 pub(crate) use survey::ABSENT;
-pub use survey::{PartitionRoot, Reading, Scope, Survey};
+pub use survey::{BalancedSet, PartitionRoot, Reading, Scope, Survey};
 pub use threads::{Thread, list as list_threads, read as thread_of};

@@ -276,10 +276,12 @@ fn phase(step: &PlanStep) -> u8 {
     let up = step.new == "1" || step.new == "on";
     match find(&step.knob).map(|knob| (knob.kind, knob.part)) {
         Some((_, Part::Cpu | Part::Siblings)) if up => 0,
-        Some((_, Part::Cpu | Part::Siblings)) => 5,
+        Some((_, Part::Cpu | Part::Siblings)) => 6,
         Some((_, Part::Budget(_))) => 2,
         Some((_, Part::Group)) => 3,
-        Some((KnobKind::Partition | KnobKind::ThreadCpus(_), _)) => 4,
+        // What the kernel makes of the threads' CPUs because of groups is known when they are moved.
+        Some((KnobKind::Partition, _)) => 4,
+        Some((KnobKind::ThreadCpus(_), _)) => 5,
         _ => 1,
     }
 }

@@ -74,6 +74,16 @@ pub(crate) fn on_each(measured: CpuSet, cpus: &Cpus, priority: Policy) -> RunSpe
     }
 }
 
+/// Says how to use CPUs that a partition of `punctual tune` has taken from all other programs.
+fn in_partition(denied: &CpuSet) -> Option<String> {
+    let group = "/sys/fs/cgroup/punctual";
+    let cpus: CpuSet = SysRoot::live().fact(&format!("{group}/cpuset.cpus.effective"))?;
+    let all = denied.without(&cpus).is_empty();
+    all.then(|| {
+        format!("they are in a partition: `echo $$ > {group}/cgroup.procs` puts this shell into it")
+    })
+}
+
 /// Returns the CPUs that `option` asked for, if they can be used.
 pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet, CliError> {
     let offline = asked.without(&cpus.online);
@@ -89,7 +99,8 @@ pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet
         Err(CliError::usage(format!(
             "{option} {asked}: this process may not use CPU {denied}"
         ))
-        .hint(format!("allowed CPUs: {} (see cpuset(7))", cpus.reachable)))
+        .hint(format!("allowed CPUs: {} (see cpuset(7))", cpus.reachable))
+        .hints(in_partition(&denied)))
     } else {
         Ok(asked.clone())
     }

@@ -10,6 +10,7 @@
 mod asked;
 mod keeper;
 mod left;
+mod partition;
 mod profile;
 pub(crate) mod undone;
 
@@ -28,6 +29,7 @@ use punctual_sys::{HeldDmaLatency, SysRoot};
 pub(crate) use self::asked::{insist, insist_on_all, is_asked, lacking, not_had, out_of_reach};
 pub(crate) use self::keeper::{Keep, Watch, end_process, release, require_to_stay};
 pub(crate) use self::left::{host_facts, is_awaited, remark_on_left, said_of, status_of};
+pub(crate) use self::partition::{partition_of, require_within_reach};
 pub(crate) use self::profile::{listed, owners, wanted as profile};
 use crate::cli::{CareArgs, WishArgs};
 use crate::error::CliError;

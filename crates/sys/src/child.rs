@@ -6,6 +6,7 @@
 mod below;
 mod strays;
 
+use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
@@ -65,6 +66,18 @@ pub fn start_asked_to_end(command: &mut Command, policy: Option<Policy>) -> io::
     // SAFETY: as in `TiedChild::start`: system calls on plain values, and nothing is allocated while anybody waits.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
+}
+
+/// Lets a command enter a control group before anything of it runs, and so before it can ask for CPUs or start another process;
+/// `processes` is the group's `cgroup.procs`. Where the kernel refuses that, it runs outside.
+pub fn enter_group(command: &mut Command, processes: File) {
+    let prepare = move || {
+        // Who writes 0 is meant (cgroups(7)).
+        let _ = rustix::io::write(&processes, b"0");
+        Ok(())
+    };
+    // SAFETY: as in `TiedChild::start`: one system call on a descriptor that was opened before.
+    unsafe { command.pre_exec(prepare) };
 }
 
 /// Starts a program that outlives us. Of our descriptors it has standard input, output and error alone: others that we have from
@@ -303,6 +316,17 @@ mod tests {
         command.args(["-c", script]);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command
+    }
+
+    #[test]
+    fn a_command_enters_its_group_before_anything_of_it_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cgroup.procs");
+        let processes = File::create(&path).unwrap();
+        let mut command = shell(&format!("cat {}", path.display()));
+        enter_group(&mut command, processes);
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "0");
     }
 
     #[test]

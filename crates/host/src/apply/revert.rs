@@ -88,6 +88,7 @@ pub fn revert(
         drop(journal.note(Record::Revert { theirs }));
     }
     let ours = ours(journal, access, online);
+    let moved_by_kernel = threads_kept(journal, &theirs);
     let mut moved = still_back(journal, access, &known);
     // What was dealt with, the newest first.
     let mut dealt: Vec<(usize, Undone)> = Vec::new();
@@ -99,7 +100,11 @@ pub fn revert(
             true => Due::Leave,
             false => match due(&entry, &progress, journal) {
                 Due::From(_) if is_in_use(&entry, sys) => Due::Leave,
-                Due::From(_) if ours.contains(&entry.target) => Due::Always,
+                Due::From(_)
+                    if ours.contains(&entry.target) || moved_by_kernel.contains(&entry.target) =>
+                {
+                    Due::Always
+                }
                 due => due,
             },
         };
@@ -234,6 +239,15 @@ fn theirs(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeSet<u
         }
     });
     found.map(|(seq, _)| seq).into_set()
+}
+
+/// Lists the threads whose CPUs were kept besides, and that nobody else has moved: what they read now is the kernel's doing.
+fn threads_kept(journal: &Journal, theirs: &BTreeSet<usize>) -> BTreeSet<Target> {
+    let entries = journal.entries().iter().enumerate();
+    let kept = entries.filter(|(seq, (entry, _))| {
+        entry.new.is_none() && entry.target.thread().is_some() && !theirs.contains(seq)
+    });
+    kept.map(|(_, (entry, _))| entry.target.clone()).into_set()
 }
 
 /// Lists the settings that read what this session gave them: what they read later, while others are

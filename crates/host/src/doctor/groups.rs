@@ -283,6 +283,13 @@ fn has_files(sys: &SysRoot, dir: &str) -> bool {
     names.iter().any(|name| name.contains('.'))
 }
 
+/// Returns the group right below the root that a process is in, whose `/proc/PID/cgroup` is `text`. None where it is in the root.
+pub(crate) fn top_group(text: &str, controller: &str) -> Option<String> {
+    let (_, path) = path_of(text, controller)?;
+    let top = path.split('/').find(|part| !part.is_empty())?;
+    Some(top.to_owned())
+}
+
 fn usual_place(is_old: bool, controller: &str) -> String {
     match is_old {
         true => format!("{PLACE}/{controller}"),

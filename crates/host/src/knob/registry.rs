@@ -184,6 +184,12 @@ impl Knob {
         leader.moves.contains(&self.name) && !self.moves.contains(&leader.name)
     }
 
+    /// Whether the kernel may change the CPUs of threads because of it.
+    pub(crate) const fn places_threads(&self) -> bool {
+        matches!(self.kind, KnobKind::Partition)
+            || matches!(self.part, Part::Group | Part::Cpu | Part::Siblings)
+    }
+
     /// Whether its value depends on other knobs.
     pub(crate) const fn is_budget(&self) -> bool {
         matches!(self.part, Part::Budget(_))

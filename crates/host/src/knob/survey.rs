@@ -13,7 +13,7 @@ use punctual_sys::proc::{self, Stat, release_numbers};
 use super::place::{Found, Place};
 use super::registry::{self, Knob, KnobKind, Part};
 use super::threads::{self, Thread};
-use crate::doctor::{NOT_THE_ROOT, is_root};
+use crate::doctor::{NOT_THE_ROOT, is_root, top_group};
 use crate::{debugfs, dma_latency};
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -74,6 +74,10 @@ pub struct Survey {
     pub kept: Vec<Reading>,
     /// The threads, if they were asked for.
     pub threads: Vec<Thread>,
+    /// The control group right below the root that the threads of a program are in, by process.
+    pub groups: BTreeMap<i32, String>,
+    /// That of this program.
+    pub own_group: Option<String>,
     /// Programs that tune the machine too.
     pub tuners: Vec<String>,
     /// Where partitions of CPUs would be made.
@@ -110,6 +114,8 @@ pub enum PartitionRoot {
         mems: String,
         /// Whether the root's CPUs are balanced.
         balanced: bool,
+        /// The sets that are balanced even if the root is not.
+        others: Vec<BalancedSet>,
     },
     /// Version 2, at this path, with the controllers that its groups have.
     V2 {
@@ -122,6 +128,17 @@ pub enum PartitionRoot {
     },
 }
 
+/// A set of CPUs (version 1) that the scheduler balances over.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct BalancedSet {
+    /// Its name below the root.
+    pub group: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// Those of the sets in it, which it cannot lose before they do.
+    pub inner: CpuSet,
+}
+
 impl Survey {
     /// Reads a machine. `privileged` is whether what cannot be opened now can not be opened at all.
     pub fn read(sys: &SysRoot, scope: Scope, privileged: bool) -> Self {
@@ -132,6 +149,17 @@ impl Survey {
             privileged,
             locked: locked_down(sys),
         };
+        let threads = match scope {
+            Scope::Settings => Vec::new(),
+            Scope::WithThreads => threads::list(sys),
+        };
+        let group = |process: &str| {
+            let text = sys.read(&format!("/proc/{process}/cgroup")).ok()?;
+            top_group(&text, "cpuset")
+        };
+        let first = threads
+            .iter()
+            .filter(|thread| !thread.kernel && thread.id.tid == thread.process);
         Self {
             hostname: text("/proc/sys/kernel/hostname"),
             kernel_release: text("/proc/sys/kernel/osrelease"),
@@ -148,10 +176,11 @@ impl Survey {
                 .iter()
                 .flat_map(|knob| surveyor.kept(knob))
                 .collect(),
-            threads: match scope {
-                Scope::Settings => Vec::new(),
-                Scope::WithThreads => threads::list(sys),
-            },
+            groups: first
+                .filter_map(|thread| Some((thread.process, group(&thread.process.to_string())?)))
+                .into_map(),
+            own_group: group("self"),
+            threads,
             tuners: tuners(sys),
             partition: partition_root(sys),
             online,
@@ -426,8 +455,43 @@ fn partition_root(sys: &SysRoot) -> Option<PartitionRoot> {
     Some(PartitionRoot::V1 {
         mems: sys.read(&format!("{path}/cpuset.mems")).ok()?,
         balanced: sys.fact::<u8>(&format!("{path}/cpuset.sched_load_balance"))? == 1,
+        others: balanced_sets(sys, path, "", DEEPEST_SET),
         path: path.to_owned(),
     })
+}
+
+/// The sets in sets that are looked at.
+const DEEPEST_SET: usize = 2;
+
+/// Lists the sets of CPUs that the scheduler balances over by themselves. What is within one that it balances over changes
+/// nothing (`generate_sched_domains` in `kernel/cgroup/cpuset.c`).
+fn balanced_sets(sys: &SysRoot, root: &str, above: &str, deepest: usize) -> Vec<BalancedSet> {
+    let within = |group: &str| -> Vec<(String, CpuSet)> {
+        let names = sys.names(&format!("{root}{group}")).unwrap_or_default();
+        let inner = names.into_iter().map(|name| format!("{group}/{name}"));
+        inner
+            .filter_map(|group| {
+                let cpus = sys.fact(&format!("{root}{group}/cpuset.cpus"))?;
+                Some((group, cpus))
+            })
+            .collect()
+    };
+    let sets = within(above).into_iter().flat_map(|(group, cpus)| {
+        let flag: Option<u8> = sys.fact(&format!("{root}{group}/cpuset.sched_load_balance"));
+        if flag == Some(0) {
+            return match deepest {
+                0 => Vec::new(),
+                _ => balanced_sets(sys, root, &group, deepest - 1),
+            };
+        }
+        let inner = within(&group);
+        vec![BalancedSet {
+            inner: inner.iter().flat_map(|(_, cpus)| cpus.iter()).collect(),
+            group: group.trim_start_matches('/').to_owned(),
+            cpus,
+        }]
+    });
+    sets.collect()
 }
 
 #[cfg(test)]

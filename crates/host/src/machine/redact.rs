@@ -88,7 +88,13 @@ const STATUS: &[&str] = &["CapEff", "Cpus_allowed", "Cpus_allowed_list"];
 const THREAD: &[&str] = &["Tgid", "Cpus_allowed_list"];
 
 /// Control groups that are called so on every machine.
-const GROUPS: &[&str] = &["init.scope", "machine.slice", "system.slice", "user.slice"];
+const GROUPS: &[&str] = &[
+    "init.scope",
+    "machine.slice",
+    "punctual",
+    "system.slice",
+    "user.slice",
+];
 
 impl Archive {
     /// Makes an archive of a machine, without what tells whose machine it is.
@@ -228,7 +234,9 @@ fn thread(machine: &Machine, directory: &str, path: &str, text: &str) -> Option<
 
 /// Whether a path is that of a control group whose name tells nothing.
 fn is_usual_group(path: &str) -> bool {
-    path.split('/').any(|part| GROUPS.contains(&part)) && path.ends_with("/cpuset.cpus")
+    let file = path.rsplit_once("/cpuset.cpus").map(|(_, rest)| rest);
+    path.split('/').any(|part| GROUPS.contains(&part))
+        && matches!(file, Some("" | ".effective" | ".partition"))
 }
 
 /// Blanks what could be an address or a serial number.
@@ -321,5 +329,11 @@ mod tests {
             archived("/sys/fs/cgroup/cpu/docker/secret/cpu.rt_runtime_us", "0"),
             None
         );
+        let partition = |group: &str| {
+            let path = format!("/sys/fs/cgroup/{group}/cpuset.cpus.partition");
+            archived(&path, "isolated")
+        };
+        assert_eq!(partition("secret"), None);
+        assert_eq!(partition("punctual").unwrap(), "isolated");
     }
 }

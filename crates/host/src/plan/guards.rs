@@ -9,11 +9,17 @@
 //! it comes back with the CPU, and drivers place their interrupts anew when it does. Both watchdogs
 //! follow `kernel.watchdog`. Another I/O scheduler brings its own queue depth and tunables. Whenever
 //! huge pages are switched on, the memory that is kept free is raised to what they need.
+//!
+//! Before Linux 6.2 a set of CPUs that changes gives all its CPUs to every thread in it, whatever that was bound to
+//! (da019032819a "sched: Enforce user requested affinity"); a partition does so to the kernel's own threads still
+//! (`update_tasks_cpumask` in kernel/cgroup/cpuset.c).
 
 use punctual_model::{Codec, CpuSet, KnobGuard, Target, Writable};
+use punctual_sys::proc::release_numbers;
 
+use super::safety::counted;
 use super::{Planner, part};
-use crate::knob::{Knob, Part, Reading, Threads, find, of_threads};
+use crate::knob::{Knob, Part, Reading, Thread, Threads, find, of_threads, playing};
 
 /// Whether `inner` is `outer`, or one of several in it: `vda/read_expire` in `vda`.
 fn is_within(inner: Option<&str>, outer: Option<&str>) -> bool {
@@ -22,6 +28,21 @@ fn is_within(inner: Option<&str>, outer: Option<&str>) -> bool {
     };
     let rest = inner.strip_prefix(outer);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Makes the guard of the CPUs of a thread.
+fn guard_of(thread: &Thread) -> KnobGuard {
+    let which = match thread.kernel {
+        true => Threads::Kernel,
+        false => Threads::Programs,
+    };
+    KnobGuard {
+        knob: of_threads(which).to_owned(),
+        instance: Some(thread.id.tid.to_string()),
+        target: Target::ThreadCpus(thread.id.clone()),
+        codec: Codec::List,
+        old: thread.cpus.to_string(),
+    }
 }
 
 impl Planner<'_> {
@@ -64,6 +85,44 @@ impl Planner<'_> {
         if !offline.is_empty() {
             self.guards_of_cpus(&offline);
         }
+        self.guards_of_threads(&offline);
+    }
+
+    /// Adds the guards of threads that are bound to some CPUs, which the kernel forgets with those of their groups.
+    fn guards_of_threads(&mut self, offline: &CpuSet) {
+        let survey = self.survey;
+        let release = survey.kernel_release.as_deref().and_then(release_numbers);
+        let forgets = release.is_some_and(|release| release < (6, 2));
+        let closed = self.is_closed();
+        let steps = self.plan.steps.iter();
+        let changed: Vec<String> = steps
+            .filter(|step| part(step) == Part::Group)
+            .filter_map(|step| step.instance.clone())
+            .collect();
+        let any_goes = !offline.is_empty() && survey.of(playing(Part::Group)).next().is_some();
+        let mut freed = 0;
+        for thread in &survey.threads {
+            let group = survey.groups.get(&thread.process);
+            let in_changed = group.is_some_and(|group| any_goes || changed.contains(group));
+            let is_reset = closed && (forgets || thread.kernel) || forgets && in_changed;
+            let is_bound = !survey.online.without(&thread.cpus).is_empty();
+            let stays = thread.fixed || thread.irq().is_some();
+            if !is_reset || !is_bound || stays || self.leave.contains(&thread.process) {
+                continue;
+            }
+            let guard = guard_of(thread);
+            let moved = self.plan.steps.iter().any(|s| s.target == guard.target);
+            freed += usize::from(!moved && !thread.kernel);
+            self.add_guard(guard, true);
+        }
+        if freed > 0 {
+            let they = if freed == 1 { "it" } else { "they" };
+            self.plan.warnings.push(format!(
+                "{} restricted to some CPUs, which kernels before Linux 6.2 forget when the CPUs of control groups \
+                 change: until revert {they} may run on all CPUs of the group",
+                counted(freed)
+            ));
+        }
     }
 
     fn guards_of_cpus(&mut self, offline: &CpuSet) {
@@ -90,18 +149,7 @@ impl Planner<'_> {
         }
         for thread in &survey.threads {
             if !thread.fixed && thread.cpus.without(offline).is_empty() {
-                let guard = KnobGuard {
-                    knob: of_threads(match thread.kernel {
-                        true => Threads::Kernel,
-                        false => Threads::Programs,
-                    })
-                    .to_owned(),
-                    instance: Some(thread.id.tid.to_string()),
-                    target: Target::ThreadCpus(thread.id.clone()),
-                    codec: Codec::List,
-                    old: thread.cpus.to_string(),
-                };
-                self.add_guard(guard, false);
+                self.add_guard(guard_of(thread), false);
             }
         }
     }

@@ -7,10 +7,10 @@
 //! that ask for it: the root stops asking, a set of the housekeeping CPUs asks, one of the real-time
 //! CPUs does not (Documentation/admin-guide/cgroup-v1/cpusets.rst, cgroup-v2.rst).
 
-use punctual_model::{Codec, SkipReason, Target};
+use punctual_model::{Codec, CpuSet, PlanStep, SkipReason, Target};
 
-use super::Planner;
-use crate::knob::{KnobKind, PartitionRoot};
+use super::{Planner, part};
+use crate::knob::{BalancedSet, KnobKind, Part, PartitionRoot};
 use crate::profile::{Value, Want};
 
 /// The group of the CPUs for real-time work.
@@ -49,10 +49,40 @@ impl Planner<'_> {
                 let detail = "the CPUs are already partitioned (cpuset.sched_load_balance is 0)";
                 self.skip(knob, None, SkipReason::Bound, detail);
             }
-            Some(PartitionRoot::V1 { path, mems, .. }) => {
-                self.v1(knob, &path.clone(), &mems.clone())
-            }
+            Some(PartitionRoot::V1 {
+                path, mems, others, ..
+            }) => match others.iter().find(|set| self.stays_balanced(set)) {
+                Some(set) => {
+                    let detail = format!(
+                        "the cpuset {} has some of these CPUs too, and the scheduler goes on to balance over \
+                         them (cpuset.sched_load_balance is 1)",
+                        set.group
+                    );
+                    self.skip(knob, None, SkipReason::NoSuchValue, &detail);
+                }
+                None => self.v1(knob, &path.clone(), &mems.clone()),
+            },
         }
+    }
+
+    /// Whether the plan makes a partition of version 2: nothing outside has its CPUs.
+    pub(super) fn is_closed(&self) -> bool {
+        self.plan.steps.iter().any(|step| {
+            matches!(&step.target, Target::File { path } if path.ends_with("/cpuset.cpus.partition"))
+        })
+    }
+
+    /// Whether a set of somebody else would keep the scheduler balancing over CPUs for real-time work. The kernel refuses to take
+    /// CPUs from a set while sets in it have them.
+    fn stays_balanced(&self, set: &BalancedSet) -> bool {
+        let is_it = |step: &&PlanStep| {
+            part(step) == Part::Group && step.instance.as_deref() == Some(&*set.group)
+        };
+        let step = self.plan.steps.iter().rfind(is_it);
+        let narrowed: Option<CpuSet> = step.and_then(|step| step.new.parse().ok());
+        let left = narrowed.filter(|new| set.inner.without(new).is_empty());
+        let stays = left.as_ref().unwrap_or(&set.cpus);
+        !set.group.starts_with(PARTITION) && !stays.common(&self.plan.cpus_rt).is_empty()
     }
 
     fn v2(&mut self, knob: &str, root: &str, enabled: bool, kind: &str) {

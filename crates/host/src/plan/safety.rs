@@ -5,15 +5,28 @@
 
 use punctual_model::{CpuSet, Policy, Refusal, Target};
 
-use super::{Planner, part};
+use super::{PARTITION, Planner, part};
 use crate::doctor::named;
 use crate::knob::{Part, all, playing};
+
+/// The threads that a warning names.
+const NAMED: usize = 5;
+
+/// Begins a sentence about threads of programs.
+pub(super) fn counted(threads: usize) -> String {
+    match threads {
+        1 => "1 thread of a program is".to_owned(),
+        _ => format!("{threads} threads of programs are"),
+    }
+}
 
 impl Planner<'_> {
     /// Adds refusals and warnings.
     pub(super) fn safety(&mut self) {
         self.cpus_stay();
         self.groups_keep_their_processes();
+        self.groups_keep_their_cpus();
+        self.partition_is_closed();
         self.khugepaged_begins_anew();
         self.throttling_stays();
         self.memory_stays();
@@ -61,15 +74,13 @@ impl Planner<'_> {
             .filter(|thread| !thread.kernel && thread.cpus.without(&offline).is_empty())
             .count();
         if bound > 0 {
-            let (threads, they) = match bound {
-                1 => ("1 thread of a program is".to_owned(), ["it runs", "is"]),
-                _ => (
-                    format!("{bound} threads of programs are"),
-                    ["they run", "are"],
-                ),
+            let they = match bound {
+                1 => ["it runs", "is"],
+                _ => ["they run", "are"],
             };
             self.plan.warnings.push(format!(
-                "{threads} bound only to {}: {} elsewhere meanwhile, and {} bound again on revert",
+                "{} bound only to {}: {} elsewhere meanwhile, and {} bound again on revert",
+                counted(bound),
                 named(&offline),
                 they[0],
                 they[1]
@@ -102,6 +113,51 @@ impl Planner<'_> {
                      and revert does not move them back"
                 ));
             }
+        }
+    }
+
+    /// Warns of control groups that are confined as asked, by a list, although threads in them need other CPUs.
+    fn groups_keep_their_cpus(&mut self) {
+        let steps = self.plan.steps.iter();
+        let warnings = steps
+            .filter(|step| part(step) == Part::Group)
+            .filter_map(|step| {
+                let cpus = step.new.parse().ok()?;
+                let why = self.needs_others(step.instance.as_deref()?, &cpus)?;
+                Some(format!("{}: {why}", step.full_name()))
+            });
+        let warnings: Vec<String> = warnings.collect();
+        self.plan.warnings.extend(warnings);
+    }
+
+    /// Warns that a partition of version 2 shuts out everything that is not in its group, also what is bound to its CPUs.
+    fn partition_is_closed(&mut self) {
+        if !self.is_closed() {
+            return;
+        }
+        let rt = &self.plan.cpus_rt;
+        let bound = self.survey.threads.iter().filter(|thread| {
+            let inside = self.survey.groups.get(&thread.process);
+            !thread.kernel
+                && thread.cpus.without(rt).is_empty()
+                && inside.is_none_or(|group| group != PARTITION)
+        });
+        let bound: Vec<String> = bound.map(|thread| thread.id.to_string()).collect();
+        self.plan.warnings.push(format!(
+            "nothing outside the control group {PARTITION} can use {} then, even if it is bound to nothing else: \
+             `punctual tune run` puts its command there, `echo PID > /sys/fs/cgroup/{PARTITION}/cgroup.procs` any other \
+             process",
+            named(rt)
+        ));
+        if !bound.is_empty() {
+            let first = bound.iter().take(NAMED).cloned().collect::<Vec<_>>();
+            let more = if bound.len() > NAMED { ", ..." } else { "" };
+            self.plan.warnings.push(format!(
+                "{} bound only to {}: on other CPUs meanwhile, unless put into that group ({}{more})",
+                counted(bound.len()),
+                named(rt),
+                first.join(", ")
+            ));
         }
     }
 

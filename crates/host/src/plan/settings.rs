@@ -6,7 +6,7 @@
 use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
 use super::{Planner, part};
-use crate::knob::{ABSENT, KnobKind, Part, Reading};
+use crate::knob::{ABSENT, KnobKind, Part, Reading, Thread};
 use crate::profile::{CpuWord, Selector, Value, Want};
 
 /// Why nothing is changed of a CPU that was named: the first CPU of many machines cannot be taken offline.
@@ -218,6 +218,15 @@ impl Planner<'_> {
         let had: CpuSet = old.parse().unwrap_or_default();
         let kept = had.common(&wanted);
         let by_role = !matches!(word, CpuWord::List(_));
+        let narrows = had.is_empty() || !kept.is_empty() && kept != had;
+        if let Some(group) = &reading.shown.instance
+            && part == Part::Group
+            && by_role
+            && narrows
+            && let Some(why) = self.needs_others(group, &wanted)
+        {
+            return Err((SkipReason::Bound, why.to_owned()));
+        }
         match part {
             // Nothing is spread, and nothing shall be.
             Part::Spread if by_role && had.is_empty() => Ok(None),
@@ -231,6 +240,21 @@ impl Planner<'_> {
             _ if by_role && !kept.is_empty() => Ok(Some(kept.to_string())),
             _ => Ok(Some(wanted.to_string())),
         }
+    }
+
+    /// Says why a control group may not be confined to `cpus`, if so. A thread none of whose CPUs are left to its group runs on
+    /// those of the group, wherever it was bound (`__set_cpus_allowed_ptr`, cpuset(7)), and may ask for no others.
+    pub(super) fn needs_others(&self, group: &str, cpus: &CpuSet) -> Option<&'static str> {
+        let is_in = |thread: &Thread| {
+            let of = self.survey.groups.get(&thread.process);
+            !thread.kernel && of.is_some_and(|of| of == group)
+        };
+        let bound = |thread: &&Thread| is_in(thread) && thread.cpus.common(cpus).is_empty();
+        if self.survey.threads.iter().any(|thread| bound(&thread)) {
+            return Some("threads in it are bound only to other CPUs");
+        }
+        let ours = self.survey.own_group.as_deref() == Some(group);
+        ours.then_some("this program is in it, and what it starts could not use the other CPUs")
     }
 
     fn hold(&mut self, want: &Want) {

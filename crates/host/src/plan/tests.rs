@@ -3,6 +3,7 @@
 
 //! Plans for machines that are files.
 
+mod groups;
 mod slices;
 mod unseen;
 

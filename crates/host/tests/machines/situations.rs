@@ -62,6 +62,13 @@ fn what_cannot_help_here_is_not_offered() {
     assert_eq!(knobs(empty, Some("1"), "isolation"), ["cgroup.partition"]);
     let none = "/sys/fs/cgroup/cpuset.cpus.isolated! not there";
     assert!(knobs(none, Some("1"), "isolation").is_empty());
+    // These kernels say it of each group, which a container does not see.
+    let root = format!(
+        "{none}\n/proc/sys/kernel/osrelease: 6.6.30\n/sys/fs/cgroup/cpuset.cpus.effective: 0-1"
+    );
+    assert_eq!(knobs(&root, Some("1"), "isolation"), ["cgroup.partition"]);
+    let container = format!("{root}\n/sys/fs/cgroup/cpuset.cpus.partition: member");
+    assert!(knobs(&container, Some("1"), "isolation").is_empty());
 }
 
 #[test]

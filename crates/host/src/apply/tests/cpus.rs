@@ -112,3 +112,77 @@ fn cpus_that_were_offline_before_or_are_gone_for_good_are_no_loss() {
     let reverted = revert_with(&bench, &mut journal, "0");
     assert!(reverted.complete && !reverted.again, "{reverted:#?}");
 }
+
+#[test]
+fn what_older_kernels_make_of_threads_with_their_group_is_taken_back() {
+    const GROUP: &str = "/sys/fs/cgroup/system.slice/cpuset.cpus";
+    const CPU3: &str = "/sys/devices/system/cpu/cpu3/online";
+    let thread = |tid: i32| {
+        Target::ThreadCpus(ThreadId {
+            tid,
+            started_ticks: 1,
+            name: "daemon".to_owned(),
+        })
+    };
+    let (logger, database) = (thread(7), thread(8));
+    let [logs, stores] = [&logger, &database].map(ToString::to_string);
+    let mut bench = Bench::new(&[
+        (GROUP, "0-3", Manner::Takes),
+        (CPU3, "1", Manner::Takes),
+        (&logs, "0", Manner::CutsTo(GROUP)),
+        (&stores, "0,2", Manner::CutsTo(GROUP)),
+    ]);
+    bench.online = "0-3".parse().unwrap();
+    for name in [&logs, &stores] {
+        for cpus in ["0-1,3", "0-3"] {
+            bench.fake.moves([GROUP, cpus], [name, cpus]);
+        }
+        bench.fake.moves([CPU3, "0"], [name, "0-1"]);
+        bench.fake.moves([CPU3, "1"], [name, "0-1,3"]);
+    }
+    let before = bench.fake.dump();
+    let step = |knob: &str, target: Target, [old, new]: [&str; 2]| PlanStep {
+        knob: knob.to_owned(),
+        instance: None,
+        target,
+        codec: Codec::List,
+        old: old.to_owned(),
+        new: new.to_owned(),
+    };
+    let guard = |target: &Target, old: &str| KnobGuard {
+        knob: "threads.affinity".to_owned(),
+        instance: None,
+        target: target.clone(),
+        codec: Codec::List,
+        old: old.to_owned(),
+    };
+    let mut plan = Plan {
+        steps: vec![
+            step("cgroup.cpus", Target::file(GROUP), ["0-3", "0-1,3"]),
+            step("threads.affinity", database.clone(), ["0,2", "0"]),
+        ],
+        guards: vec![guard(&logger, "0"), guard(&database, "0,2")],
+        ..Plan::default()
+    };
+    let (mut journal, _) = bench.apply(&plan);
+    let now = bench.fake.dump();
+    assert_eq!((&*now[&logs], &*now[&stores]), ("0-1,3", "0"));
+    let reverted = bench.revert(&mut journal);
+    assert!(reverted.complete, "{reverted:#?}");
+    assert_eq!(bench.fake.dump(), before);
+    // A CPU that goes offline afterwards is one more reason for the kernel.
+    plan.steps
+        .push(step("cpu.online", Target::file(CPU3), ["1", "0"]));
+    let (mut journal, _) = bench.apply(&plan);
+    assert_eq!(bench.fake.dump()[&stores], "0-1");
+    let reverted = bench.revert(&mut journal);
+    assert!(reverted.complete, "{reverted:#?}");
+    assert_eq!(bench.fake.dump(), before);
+    // What its owner has done since stays.
+    let (mut journal, _) = bench.apply(&plan);
+    bench.fake.set(&stores, "1");
+    let reverted = bench.revert(&mut journal);
+    let theirs = |undone: &Undone| matches!(undone, Undone::Conflict { .. });
+    assert!(undone(&reverted).iter().any(theirs), "{reverted:#?}");
+    assert_eq!(bench.fake.dump()[&logs], "0");
+}

@@ -45,8 +45,8 @@ pub(super) const RULES: &[Entry] = &[
         title: "the scheduler puts other work on the judged CPUs",
         why: "Load balancing moves ordinary threads there; each costs a switch, cold caches and, with \
               them, the kernel work that they cause.",
-        fix: "a cpuset partition of type isolated (cgroup v2) does it while the system runs, \
-              isolcpus=domain,managed_irq,LIST at boot",
+        fix: "a cpuset partition of type isolated (cgroup v2) does it while the system runs, for what is put into its \
+              group and nothing else; isolcpus=domain,managed_irq,LIST at boot",
         by: &[Fix::Tune("cgroup.partition=isolated"), Fix::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (isolcpus=); cgroup-v2.rst \
                  (cpuset.cpus.partition)",
@@ -212,7 +212,7 @@ fn isolation(case: &Case<'_>) -> Answer {
     if open.is_empty() {
         return fine("the scheduler leaves the judged CPUs alone", looked_at);
     }
-    // Without that file nothing says what a partition has isolated.
+    // Where nothing says what a partition has isolated, it would be found all the same.
     let useless: &[&str] = match has_partitions {
         true => &[],
         false => &["cgroup.partition"],
@@ -247,17 +247,48 @@ impl Isolated {
                 (list.parse().unwrap_or_default(), basis)
             }
         };
-        let partitions = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")?;
-        if let Some(seen) = &partitions {
-            looked_at.push(seen.evidence());
-            cpus = cpus.iter().chain(seen.value.iter()).collect();
+        let listed = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")?;
+        let partitions = match &listed {
+            Some(seen) => vec![(seen.value.clone(), seen.evidence())],
+            None => isolated_groups(case)?,
+        };
+        for (isolated, basis) in partitions {
+            looked_at.push(basis);
+            cpus = cpus.iter().chain(isolated.iter()).collect();
         }
         Ok(Self {
             cpus,
             looked_at,
-            has_partitions: partitions.is_some(),
+            has_partitions: listed.is_some() || says_each_group(case),
         })
     }
+}
+
+/// What a group of version 2 says of its own partition. The root has no such file.
+const PARTITION: &str = "/cpuset.cpus.partition";
+
+/// Returns the CPUs of the isolated partitions that are not within others, as Linux 6.1 to 6.7 say it of each group: there is no
+/// list of all.
+fn isolated_groups(case: &Case<'_>) -> Result<Vec<(CpuSet, Evidence)>, NotKnown> {
+    let mut groups = Vec::new();
+    for kind in case.files("/sys/fs/cgroup/", PARTITION)? {
+        // `isolated invalid (...)` is none.
+        if kind.value.trim() == "isolated" {
+            let group = kind.path.trim_end_matches(PARTITION);
+            let cpus = case.value::<CpuSet>(&format!("{group}/cpuset.cpus.effective"))?;
+            groups.push((cpus.value.clone(), kind.evidence()));
+        }
+    }
+    Ok(groups)
+}
+
+/// Whether the kernel has isolated partitions without a list of them, and the root of all groups is what is seen.
+fn says_each_group(case: &Case<'_>) -> bool {
+    let there = |file: &str| case.machine.read(&format!("/sys/fs/cgroup{file}")).is_ok();
+    let release = case.machine.version();
+    release.is_some_and(|release| ((6, 1)..(6, 8)).contains(&release))
+        && there("/cpuset.cpus.effective")
+        && !there(PARTITION)
 }
 
 fn nohz_full(case: &Case<'_>) -> Answer {

@@ -33,11 +33,12 @@ macro_rules! net {
 }
 
 pub(super) const KNOBS: &[Knob] = &[
-    Knob::exact(
+    // A new interrupt gets a copy of it (`irq_setup_affinity` in kernel/irq/manage.c).
+    Knob::value(
         "irq.default_affinity",
         places!(Mask, "/proc/irq/default_smp_affinity"),
         "CPUs that interrupts requested later may go to",
-        "no effect until a driver is loaded",
+        "no effect until a driver requests one; such an interrupt keeps these CPUs after revert",
     ),
     Knob::value(
         "irq.affinity",

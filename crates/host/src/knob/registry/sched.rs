@@ -334,8 +334,9 @@ pub(super) const KNOBS: &[Knob] = &[
         "cgroup.cpus",
         places!(List, "/sys/fs/cgroup/{group}/cpuset.cpus", "/sys/fs/cgroup/cpuset/{group}/cpuset.cpus"),
         "CPUs of the top-level control groups, which limit everything in them",
-        "programs in them cannot use other CPUs, whatever they ask for; a group in use whose list was empty \
-         lists all CPUs of the group above after revert",
+        "programs in them cannot use other CPUs, whatever they ask for; `housekeeping` leaves groups with threads that are \
+         bound only to other CPUs, and that of this program; a group in use whose list was empty lists all CPUs of \
+         the group above after revert",
     )
     .part(Part::Group),
     Knob::made(
@@ -343,7 +344,8 @@ pub(super) const KNOBS: &[Knob] = &[
         KnobKind::Partition,
         Reversibility::Exact,
         "CPUs excluded from load balancing, as a cgroup partition",
-        "only threads bound to them run there; the group `punctual` exists while it is set",
+        "version 1: only threads bound to them run there; version 2: only what is put into the group `punctual`, \
+         which exists while it is set (echo PID > /sys/fs/cgroup/punctual/cgroup.procs)",
     )
     .moves(&SLICES),
 ];

@@ -36,6 +36,7 @@ pub(super) fn around(
     let stop = StopRequest::on_signals()?;
     let prepared = tuning::prepare(&place, &wish)?;
     tuning::insist_on_all(&tuning.set, &prepared.plan)?;
+    tuning::require_within_reach(&prepared.plan, instrument.cpus())?;
     if prepared.plan.is_empty() {
         remark("Tuned: nothing needed to change.");
         return measure();

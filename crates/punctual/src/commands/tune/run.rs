@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use punctual_model::{CpuSet, Plan, Policy, Target};
+use punctual_model::{CpuSet, Policy};
 use punctual_report::document::Document;
 use punctual_sys::{SysRoot, child, process, sched};
 
@@ -59,9 +59,16 @@ pub(super) fn run(
     };
     // If we are killed, the kernel asks it to end. The keeper does too: sudo makes the kernel forget.
     let mut command = Command::new(program);
+    let group = tuning::partition_of(&plan).map(|group| format!("{group}/cgroup.procs"));
+    let processes = group.as_ref().map(|path| place.sys.open_held(path));
+    if let Some(Ok(processes)) = processes {
+        child::enter_group(&mut command, processes);
+    }
     let ended = child::start_asked_to_end(command.args(arguments), policy).and_then(|child| {
         tuned.command(child.id());
-        join_partition(&place.sys, &plan, child.id());
+        if let Some(group) = &group {
+            join(&place.sys, group, child.id());
+        }
         wait(child, &plan.cpus_housekeeping, &stop)
     });
     let report = tuned.end()?;
@@ -84,16 +91,9 @@ fn exit_of(status: ExitStatus) -> Exit {
     Exit::Command(u8::try_from(code).unwrap_or(1))
 }
 
-/// Puts a command into the partition: of version 2, whose CPUs nobody outside may use.
-fn join_partition(sys: &SysRoot, plan: &Plan, pid: u32) {
-    let group = plan.steps.iter().find_map(|step| match &step.target {
-        Target::Directory { path } if path.ends_with("/punctual") => Some(path),
-        _ => None,
-    });
-    let Some(group) = group.filter(|group| !group.contains("/cpuset/")) else {
-        return;
-    };
-    if let Err(err) = sys.write(&format!("{group}/cgroup.procs"), &pid.to_string()) {
+/// Puts a command into the partition. It has entered it already, unless the kernel refused that: then this says why.
+fn join(sys: &SysRoot, group: &str, pid: u32) {
+    if let Err(err) = sys.write(group, &pid.to_string()) {
         remark(&format!(
             "The command could not be put into the partition: {err}"
         ));

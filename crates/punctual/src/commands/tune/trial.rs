@@ -85,6 +85,7 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
     // What somebody else changes meanwhile would be in the runs without any knob, too.
     let place = &place.claimed("trial", &whole.plan)?;
     let measured = measured(args, &whole.plan)?;
+    tuning::require_within_reach(&whole.plan, Some(&measured))?;
     let loads = args.loads.chosen()?;
     let store = Store::open(home::find(home)?)?;
     let resumed = args.resume.as_deref();
