@@ -70,11 +70,11 @@ pub struct RequirementResult {
     /// What a pass rests on. Null where it does not pass.
     #[serde(default)]
     pub rests_on: Option<RequirementBasis>,
-    /// Runs in which a larger share than allowed was later.
+    /// Runs in which more than allowed was later: a larger share, or any wake-up where none may be.
     #[serde(default)]
     pub runs_over: Option<u64>,
-    /// Upper bound of the share of further runs like these in which a larger share than allowed is
-    /// later, with `confidence`. Null for one run.
+    /// Upper bound of the share of further runs like these in which more than allowed is later, with
+    /// `confidence`. Null for one run.
     #[serde(default)]
     pub runs_over_at_most: Option<f64>,
     /// Why nothing can be claimed, where it is not for lack of wake-ups: the run is invalid.

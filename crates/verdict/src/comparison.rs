@@ -166,20 +166,10 @@ struct Column {
 ///
 /// [`CompareError`] for fewer than two groups, or where no run has any of the figures.
 pub fn compare(
-    mut groups: Vec<GroupInput>,
+    groups: Vec<GroupInput>,
     asked: &ComparisonRequest,
 ) -> Result<Comparison, CompareError> {
-    if groups.len() < 2 {
-        return Err(CompareError::Groups);
-    }
-    for group in &mut groups {
-        group.runs.order_by(|a, b| {
-            (&a.record.started, &a.record.id).cmp(&(&b.record.started, &b.record.id))
-        });
-    }
-    meaning::one_meaning(&groups)?;
-    meaning::once(&mut groups)?;
-    groups.iter_mut().for_each(meaning::without_copies);
+    let groups = in_order(groups)?;
     let records = || {
         groups
             .iter()
@@ -204,10 +194,45 @@ pub fn compare(
         });
     }
     meaning::one_unit(&groups, &table)?;
+    judged(groups, &table, asked)
+}
+
+/// The same of groups of which no run has a figure: what is required of them takes none.
+fn without_figures(
+    groups: Vec<GroupInput>,
+    asked: &ComparisonRequest,
+) -> Result<Comparison, CompareError> {
+    let groups = in_order(groups)?;
+    let table = Table::of(Vec::new(), &groups);
+    judged(groups, &table, asked)
+}
+
+/// The groups with the runs that count, in the order in which they were made.
+fn in_order(mut groups: Vec<GroupInput>) -> Result<Vec<GroupInput>, CompareError> {
+    if groups.len() < 2 {
+        return Err(CompareError::Groups);
+    }
+    for group in &mut groups {
+        group.runs.order_by(|a, b| {
+            (&a.record.started, &a.record.id).cmp(&(&b.record.started, &b.record.id))
+        });
+    }
+    meaning::one_meaning(&groups)?;
+    meaning::once(&mut groups)?;
+    groups.iter_mut().for_each(meaning::without_copies);
+    Ok(groups)
+}
+
+/// Judges every figure of the table and every requirement.
+fn judged(
+    groups: Vec<GroupInput>,
+    table: &Table,
+    asked: &ComparisonRequest,
+) -> Result<Comparison, CompareError> {
     // Nothing drifts in virtual time: all arrangements of the runs are as probable, and a block is no pair.
     let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
     let blocks = in_blocks.then(|| blocks(&groups)).flatten();
-    let results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
+    let results = results(&groups, table, blocks.as_ref(), &asked.options)?;
     let (mut results, alone): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     let by_earlier = match &asked.earlier {
         Some(earlier) => Some(earlier::judge(&mut results, &groups, earlier, asked)?),
@@ -234,7 +259,7 @@ pub fn compare(
     let method = method(test, &asked.options, tests as u64);
     let mut remarks = remarks::remarks(&remarks::Compared {
         groups: &groups,
-        table: &table,
+        table,
         results: &results,
         alone: &alone,
         method: &method,
@@ -249,7 +274,7 @@ pub fn compare(
     let compared = groups
         .into_iter()
         .enumerate()
-        .map(|(at, group)| group_of(at, group, &table, blocks.as_ref()))
+        .map(|(at, group)| group_of(at, group, table, blocks.as_ref()))
         .collect();
     Ok(answer::answered(Comparison {
         format: COMPARISON_FORMAT.to_owned(),

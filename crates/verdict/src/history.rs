@@ -17,7 +17,7 @@ use punctual_model::{
 use punctual_stats::history::{self, LEAST_RUNS, OF_ONE_LOOK, Options, RECENT, changes};
 use punctual_stats::runs::{Scale, length_fault};
 
-use crate::comparison::grounds::{length, reach};
+use crate::comparison::grounds::{LengthWords, length, length_words, lengths_said, reach};
 use crate::comparison::remarks::{facts, virtual_time};
 use crate::comparison::{
     CompareError, GroupInput, Metric, RunInput, effect, expanded, interval, known, meaning,
@@ -351,14 +351,19 @@ pub(crate) fn lengths<'a>(
     metric: &Metric,
     with: impl Iterator<Item = &'a RunInput>,
 ) -> Option<Withheld> {
-    let lengths: Vec<u64> = with.filter_map(length).collect();
+    let lengths: Vec<u64> = with.filter_map(|run| length(metric, run)).collect();
     let (least, most) = (*lengths.iter().min()?, *lengths.iter().max()?);
     length_fault(reach(metric), least, most)?;
+    let LengthWords { runs, unit, that } = length_words(metric);
+    let instead = match metric {
+        Metric::Figure { .. } => "",
+        _ => ", or look at a lower percentile",
+    };
     Some(Withheld {
         reason: WithheldReason::Lengths,
         detail: format!(
-            "runs have {least} to {most} samples, and {metric} depends on that number: make all \
-             runs equally long, or look at a lower percentile"
+            "runs {runs} {}{unit}, and {metric} depends on {that}: make all runs equally long{instead}",
+            lengths_said(metric, (least, most))
         ),
     })
 }

@@ -6,9 +6,13 @@
 
 mod common;
 
-use punctual_model::{Comparison, ComparisonVerdict as Verdict, Origin, WithheldReason};
+use punctual_model::{
+    Better, Comparison, ComparisonVerdict as Verdict, Figure, Nanos, Origin, WithheldReason,
+};
 use punctual_stats::runs::Options;
-use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput, compare};
+use punctual_verdict::comparison::{
+    ComparisonRequest, GroupInput, RunInput, compare, default_metrics,
+};
 
 /// Groups a and b with these values of p99 in ns, of runs whose p50 is about the same.
 fn compared(sides: [&[u64]; 2], asked: &ComparisonRequest, steps_ns: Option<u64>) -> Comparison {
@@ -115,4 +119,65 @@ fn a_figure_that_would_not_differ_alone_is_not_said_to() {
             .collect();
         assert_eq!(remarks, ["look"], "{:#?}", comparison.remarks);
     }
+}
+
+/// Groups a and b of five runs with the figure `name`, 10 a second, with these lengths in seconds and numbers of samples.
+fn of_figure(name: &str, seconds: [u64; 2], samples: [u64; 2]) -> Comparison {
+    let run = |side: usize, number: u64| {
+        let mut record = common::run();
+        record.id = format!("{side}-{number}");
+        record.duration_ns = Some(Nanos::from_secs(seconds[side]));
+        record.total.count = samples[side];
+        let value = (10 * seconds[side] + number) as f64;
+        record.figures = vec![Figure::single(name, "1", Better::Lower, value)];
+        RunInput {
+            record,
+            histogram: None,
+            required: None,
+            blocks: None,
+            started_s: None,
+        }
+    };
+    let group = |(side, name): (usize, &str)| GroupInput {
+        name: name.to_owned(),
+        runs: (0..5).map(|number| run(side, number)).collect(),
+        refused: Vec::new(),
+    };
+    let groups = ["a", "b"].into_iter().enumerate().map(group);
+    compare(groups.collect(), &asked(&[name], Options::default())).unwrap()
+}
+
+#[test]
+fn a_count_and_a_percentile_of_unknown_samples_depend_on_the_time_of_a_run() {
+    for name in ["smi", "completion_latency_p99", "unpaired"] {
+        let apart = of_figure(name, [10, 60], [1_000, 1_000]);
+        let result = &apart.results[0];
+        assert_eq!(result.verdict, Verdict::TooFewRuns, "{name}");
+        let withheld = result.withheld.as_ref().unwrap();
+        assert_eq!(withheld.reason, WithheldReason::Lengths, "{name}");
+        assert_eq!(
+            withheld.detail,
+            format!(
+                "runs of a last 10 s, of b 60 s, and {name} depends on that: make all runs equally long"
+            )
+        );
+        // More gaps in the same time make no run longer.
+        let alike = of_figure(name, [10, 10], [1_000, 5_000]);
+        assert_eq!(alike.results[0].withheld, None, "{name}");
+    }
+    let rate = of_figure("gaps_per_second", [10, 60], [1_000, 1_000]);
+    assert_eq!(rate.results[0].withheld, None);
+}
+
+#[test]
+fn what_is_of_one_moment_is_no_figure_to_compare_by() {
+    let gap = Figure::single("largest_gap", "ns", Better::Lower, 9.0).at("cpu", 1);
+    let named = |figure: &Figure| {
+        let mut run = common::run();
+        run.figures = vec![figure.clone()];
+        let metrics = default_metrics([&run].into_iter());
+        metrics.iter().any(|metric| metric.is_figure("largest_gap"))
+    };
+    assert!(named(&gap));
+    assert!(!named(&gap.at("at", "0.5 s")));
 }

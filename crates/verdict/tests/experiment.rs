@@ -6,7 +6,9 @@
 
 mod common;
 
-use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, LevelChange, LookRule};
+use punctual_model::{
+    ExperimentCell, ExperimentFactor, ExperimentResults, LevelChange, LookRule, RequirementRuling,
+};
 use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
 use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput};
 
@@ -45,12 +47,7 @@ fn measurement(name: &str, blocks: u32, quantiles: &[&str]) -> MeasurementInput 
     }
 }
 
-fn results(
-    measurements: Vec<MeasurementInput>,
-    metrics: &[&str],
-    rule: Option<LookRule>,
-    finished: Option<&str>,
-) -> ExperimentResults {
+fn design(rule: Option<LookRule>, finished: Option<&str>) -> Design {
     let factor = |name: &str, levels: [&str; 2]| ExperimentFactor {
         name: name.to_owned(),
         levels: levels.map(ToOwned::to_owned).to_vec(),
@@ -59,7 +56,7 @@ fn results(
         name: levels.join(" "),
         levels: levels.map(ToOwned::to_owned).to_vec(),
     };
-    let design = Design {
+    Design {
         name: "e".to_owned(),
         finished: finished.map(ToOwned::to_owned),
         blocks_planned: 12,
@@ -67,14 +64,22 @@ fn results(
         cells: CELLS.iter().map(cell).collect(),
         rule,
         ..Design::default()
-    };
+    }
+}
+
+fn results(
+    measurements: Vec<MeasurementInput>,
+    metrics: &[&str],
+    rule: Option<LookRule>,
+    finished: Option<&str>,
+) -> ExperimentResults {
     // The newest block has all its runs, and may be in progress.
     let groups = measurements.iter().flat_map(|of| &of.groups);
     let begun = groups.map(|group| group.runs.len()).max().unwrap_or(0);
     let over = usize::from(finished.is_none());
     let design = Design {
         blocks_done: u32::try_from(begun.saturating_sub(over)).unwrap(),
-        ..design
+        ..design(rule, finished)
     };
     let asked = ComparisonRequest {
         metrics: metrics.iter().map(|text| text.parse().unwrap()).collect(),
@@ -95,6 +100,43 @@ fn a_figure_that_no_run_has_is_named_and_one_of_another_measurement_is_not() {
         measurement("n", 8, &["p99.999"]),
     ];
     assert!(results(two, &asked, None, None).missing.is_empty());
+}
+
+#[test]
+fn a_measurement_of_which_no_run_has_a_figure_is_judged_by_what_is_required() {
+    let required = |misses: u64, runs: u32| {
+        let mut second = measurement("second", runs, &[]);
+        for run in second.groups.iter_mut().flat_map(|group| &mut group.runs) {
+            run.record.total.misses = common::misses(&[(100, misses)]);
+        }
+        let asked = ComparisonRequest {
+            metrics: vec!["p99".parse().unwrap()],
+            requirements: vec!["no sample > 100us in 2 at 50%".parse().unwrap()],
+            ..ComparisonRequest::default()
+        };
+        let mut first = measurement("first", 8, &["p99"]);
+        for run in first.groups.iter_mut().flat_map(|group| &mut group.runs) {
+            run.record.total.misses = common::misses(&[(100, 0)]);
+        }
+        let of = experiment(&design(None, None), vec![first, second], &asked).unwrap();
+        let names: Vec<&str> = of
+            .measurements
+            .iter()
+            .map(|of| of.measurement.as_str())
+            .collect();
+        assert_eq!(names, ["first", "second"]);
+        // One without a figure takes no part of the level.
+        assert_eq!(of.measurements[0].comparison.method.alpha, 0.05);
+        let comparison = &of.measurements[1].comparison;
+        assert!(comparison.results.is_empty());
+        let remarks = &comparison.remarks;
+        assert!(remarks.iter().any(|remark| remark.id == "missing"));
+        assert_eq!(comparison.requirements.len(), 4);
+        comparison.requirements[0].result.ruling
+    };
+    assert_eq!(required(0, 8), RequirementRuling::Pass);
+    assert_eq!(required(50, 8), RequirementRuling::Fail);
+    assert_eq!(required(0, 0), RequirementRuling::Unclaimed);
 }
 
 #[test]

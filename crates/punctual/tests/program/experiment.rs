@@ -496,3 +496,51 @@ blocks = 12
     let answer = with("--metric=p50");
     assert!(answer.fine().stdout.contains("was removed"), "{answer:#?}");
 }
+
+#[test]
+fn a_requirement_judges_a_measurement_of_which_no_run_has_a_figure() {
+    let home = Home::aside();
+    let text = r#"
+name = "second"
+seed = 3
+compare = ["p50"]
+[[measure]]
+name = "first"
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 10 }
+[[measure]]
+name = "late"
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 10 }
+[[factor]]
+name = "mlock"
+option = "mlock"
+levels = ["off", "on"]
+[stop]
+blocks = 4
+"#;
+    done(&home, text, 4, |slot, record| {
+        let (quantiles, late) = match slot.measurement {
+            0 => (json!({"p50": 50_000 + slot.block}), 0),
+            _ => (json!({}), 5),
+        };
+        record["total"]["quantiles_ns"] = quantiles;
+        record["total"]["misses"] =
+            json!([{"deadline_ns": 1_000_000_000, "count": late, "overruns": 0}]);
+    });
+    let results = ["experiment", "results", "second"];
+    let with = |options: &[&str]| home.run(results.iter().copied().chain(options.iter().copied()));
+    let require = "--require=no sample > 1s in 2 at 50%";
+    let answer = with(&[require]);
+    assert_eq!(answer.code(), 3, "{answer:#?}");
+    let shown = answer.stdout.split("Measurement late").nth(1).unwrap();
+    assert!(shown.contains("FAIL"), "{shown}");
+    let answer = with(&[require, "--json"]);
+    assert_valid(&schema("experiment-results.schema.json"), &answer.json());
+    let path = home.dir().join("result.json");
+    fs::write(&path, &answer.stdout).unwrap();
+    let tap = home.run(["report", path.to_str().unwrap(), "--format=tap"]);
+    let said = &tap.fine().stdout;
+    assert!(said.contains("experiment second late figures"), "{said}");
+    assert_eq!(with(&["--fail-on=worse"]).code(), 6);
+}

@@ -182,7 +182,10 @@ fn a_run_without_its_samples_says_how_to_have_them() {
     let home = Home::aside();
     home.quick(&[]);
     let answer = home.run(["runs", "extrapolate"]);
-    answer.error(1, &["samples are not stored", "punctual measure wakeup --raw"]);
+    answer.error(
+        1,
+        &["samples are not stored", "punctual measure wakeup --raw"],
+    );
 }
 
 #[test]

@@ -265,7 +265,9 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str, rows: Of)
     if !items.is_empty() {
         blocks.push(Block::items(items));
     }
-    blocks.push(Block::Text(verdicts::method(comparison)));
+    if !comparison.results.is_empty() {
+        blocks.push(Block::Text(verdicts::method(comparison)));
+    }
     blocks.extend(points(ids, comparison, of));
     blocks
 }

@@ -88,9 +88,15 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
             results.seed
         ),
     )];
-    if let Some(first) = results.measurements.first() {
+    // One without any figure has no part of the level.
+    let mut compared = results
+        .measurements
+        .iter()
+        .filter(|of| !of.comparison.results.is_empty());
+    let measurements = compared.clone().count();
+    if let Some(first) = compared.next() {
         let method = &first.comparison.method;
-        let divided = match results.measurements.len() {
+        let divided = match measurements {
             1 => String::new(),
             n => format!(" for each of {n} measurements"),
         };
@@ -235,11 +241,15 @@ fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
     let mixed = of("mixed");
     let (tone, word) = match (with(Tone::Good) + mixed, with(Tone::Bad) + mixed) {
         (0, 0) if of("different") > 0 => (Tone::Plain, "different cells"),
+        (0, 0) if of("nothing was compared") == cells.len() => {
+            (Tone::Doubtful, "nothing was compared")
+        }
         (0, 0) if with(Tone::Doubtful) > 0 => (Tone::Doubtful, "too few runs"),
         (0, 0) if of("the same") == cells.len() => (Tone::Plain, "the same"),
         (0, 0) if of("not worse") == cells.len() => (Tone::Plain, "not worse"),
         (0, 0) => (Tone::Plain, "not distinguishable"),
         (_, 0) => (Tone::Good, "better cells"),
+        (0, bad) if of("requirement not met") == bad => (Tone::Bad, "requirement not met"),
         (0, _) => (Tone::Bad, "worse cells"),
         _ => (Tone::Doubtful, "mixed"),
     };

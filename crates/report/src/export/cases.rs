@@ -49,6 +49,9 @@ pub enum Outcome {
     Skipped,
 }
 
+/// Why a measurement of an experiment has no case of a figure.
+const NO_FIGURE: &str = "no run has a figure that the experiment compares by";
+
 /// Returns the cases of all that a report is made of.
 pub fn cases(material: &Material) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -62,6 +65,10 @@ pub fn cases(material: &Material) -> Vec<Case> {
         for measurement in &results.measurements {
             let suite = format!("experiment {} {}", results.name, measurement.measurement);
             compared(&suite, &measurement.comparison, &mut cases);
+            if measurement.comparison.results.is_empty() {
+                let figures = ["figures".to_owned()];
+                cases.extend(missing(&suite, &figures, NO_FIGURE));
+            }
         }
         let suite = format!("experiment {}", results.name);
         cases.extend(missing(&suite, &results.missing, "no run has it"));

@@ -20,6 +20,8 @@ mod correlation;
 mod counting;
 #[path = "../../tests/calibration/guards.rs"]
 mod guards;
+#[path = "../../tests/calibration/margins.rs"]
+mod margins;
 #[path = "../../tests/calibration/others.rs"]
 mod others;
 mod series;
@@ -367,6 +369,40 @@ fn equivalence(experiments: u32, bounds: &mut Bounds) {
                 format!("{:>12}", percent(shown, experiments))
             });
             println!("{name:<28}{}", cells.concat());
+        }
+    }
+    of_counts(experiments, bounds);
+}
+
+/// The same of counts that may be 0, where the margin is a share of an estimate.
+fn of_counts(experiments: u32, bounds: &mut Bounds) {
+    use margins::{Counts, Setting, shown};
+    println!(
+        "\n\"Not worse\" at one look, counts with a 0, the truth is the margin, % of {experiments} experiments\n"
+    );
+    println!("{:<40}{:>9}{:>9}{:>9}", "margin", "20 %", "50 %", "90 %");
+    for (name, counts) in [
+        ("Poisson, mean 2", Counts::Poisson(2.0)),
+        ("varying rates, mean 5", Counts::Bursty(5.0)),
+    ] {
+        for runs in [12, 30] {
+            for (direction, better) in [
+                (Direction::LowerIsBetter, "less"),
+                (Direction::HigherIsBetter, "more"),
+            ] {
+                let cells = [0.2, 0.5, 0.9].map(|share| {
+                    let of = Setting {
+                        counts,
+                        runs,
+                        ..Setting::at_not_worse(share, direction)
+                    };
+                    let [wrong, all] = shown(of, experiments);
+                    bounds.check(name, wrong, all, 0.0, 0.025);
+                    format!("{:>9}", percent(wrong, all))
+                });
+                let row = format!("{name}, {runs} a side, {better}");
+                println!("{row:<40}{}", cells.concat());
+            }
         }
     }
 }

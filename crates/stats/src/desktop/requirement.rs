@@ -140,10 +140,7 @@ impl Requirement {
     pub fn rule_runs(&self, runs: &[Evidence]) -> Ruled {
         let pooled = Evidence::pooled(runs);
         let mut ruled = self.rule(&pooled);
-        let over = runs
-            .iter()
-            .filter(|run| run.above as f64 > self.share() * run.samples as f64)
-            .count() as u64;
+        let over = runs.iter().filter(|run| self.is_over(run)).count() as u64;
         let all = runs.len() as u64;
         if all < 2 {
             return ruled;
@@ -159,6 +156,14 @@ impl Requirement {
             at_most,
         });
         ruled
+    }
+
+    /// Whether a run had more above the time than is allowed: of a `no sample` requirement any sample is, however long the run was.
+    fn is_over(&self, run: &Evidence) -> bool {
+        match self.allowed {
+            Allowed::BeyondQuantile(_) => run.above as f64 > self.share() * run.samples as f64,
+            Allowed::OneIn(_) => run.above > 0,
+        }
     }
 
     /// What would decide, if samples go on as they did.
@@ -248,7 +253,7 @@ pub enum Basis {
 pub struct Between {
     /// Number of runs.
     pub runs: u64,
-    /// Those in which a larger share than allowed was above the time.
+    /// Those in which more than allowed was above the time: a larger share, or any sample where none may be.
     pub over: u64,
     /// The upper bound of the share of all such runs that are so, with the requirement's confidence.
     pub at_most: f64,

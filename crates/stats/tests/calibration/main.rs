@@ -16,9 +16,11 @@ mod bursty;
 mod correlation;
 mod guards;
 mod inside;
+mod margins;
 mod simulate;
 
 use bursty::{Bursty, Taken, allowing, ruled};
+use margins::{Counts, Setting, shown};
 use punctual_stats::RandomSource;
 use punctual_stats::requirement::{Basis, Requirement, Ruled, Ruling, Wanting};
 use punctual_stats::runs::{
@@ -183,6 +185,53 @@ fn the_margin_is_shown_rarely_where_it_is_the_truth_and_often_where_nothing_is()
         );
         let alike = shown(margin, verdict, 1.0, 30);
         assert!(alike * 10 >= EXPERIMENTS * 9, "{margin:?}: {alike}");
+    }
+}
+
+#[test]
+fn a_margin_of_what_may_be_0_is_shown_rarely_where_it_is_the_truth() {
+    const EXPERIMENTS: u32 = 2_000;
+    let lower = Setting::at_not_worse(0.9, Direction::LowerIsBetter);
+    let higher = Setting::at_not_worse(0.9, Direction::HigherIsBetter);
+    let bursty = |of: Setting| Setting {
+        counts: Counts::Bursty(5.0),
+        ..of
+    };
+    let in_blocks = |of: Setting| Setting {
+        in_blocks: true,
+        ..of
+    };
+    let same = Setting {
+        margin: Margin::Same(0.9),
+        runs: 30,
+        ..lower
+    };
+    for of in [
+        lower,
+        bursty(lower),
+        in_blocks(bursty(lower)),
+        Setting {
+            runs: 30,
+            ..bursty(lower)
+        },
+        higher,
+        bursty(higher),
+        same,
+        Setting::at_not_worse(0.5, Direction::LowerIsBetter),
+    ] {
+        // Half of the level at each of two looks.
+        let [wrong, all] = shown(of, EXPERIMENTS);
+        assert!(wrong <= at_most(0.025, all), "{of:?}: {wrong} of {all}");
+        assert!(all * 10 >= EXPERIMENTS * 8, "{of:?}: {all}");
+    }
+    for of in [lower, higher, same] {
+        let alike = Setting {
+            truth: 1.0,
+            runs: 30,
+            ..of
+        };
+        let [right, all] = shown(alike, EXPERIMENTS / 4);
+        assert!(right * 10 >= all * 7, "{alike:?}: {right} of {all}");
     }
 }
 

@@ -116,28 +116,35 @@ pub fn experiment(
     let all_blocks = design.finished.is_some() && design.blocks_done >= design.blocks_planned;
     let mut results: Vec<MeasurementResults> = Vec::new();
     let missing = in_no_run(&measurements, &asked.metrics);
-    let with_figures: Vec<(Vec<Metric>, MeasurementInput)> = measurements
+    let measurements: Vec<(Vec<Metric>, MeasurementInput)> = measurements
         .into_iter()
         .map(|measurement| (measurement.metrics(&asked.metrics), measurement))
-        .filter(|(metrics, _)| !metrics.is_empty())
         .collect();
-    if with_figures.is_empty() {
+    let with_figures = measurements
+        .iter()
+        .filter(|(metrics, _)| !metrics.is_empty())
+        .count();
+    if with_figures == 0 {
         return Err(CompareError::NoFigure {
             asked: asked.metrics.iter().map(ToString::to_string).collect(),
         });
     }
     let options = Options {
         share: share.flatten(),
-        ..share_of_level(&asked.options, with_figures.len())
+        ..share_of_level(&asked.options, with_figures)
     };
-    for (metrics, measurement) in with_figures {
-        let asked = ComparisonRequest {
+    for (metrics, measurement) in measurements {
+        let asked_of = ComparisonRequest {
             metrics,
             options: options.clone(),
             ..asked.clone()
         };
-        let mut effects = effects(design, &measurement.groups, &asked)?;
-        let comparison = super::compare(measurement.groups, &asked)?;
+        if asked_of.metrics.is_empty() {
+            results.push(without_figures(measurement, asked, &asked_of)?);
+            continue;
+        }
+        let mut effects = effects(design, &measurement.groups, &asked_of)?;
+        let comparison = super::compare(measurement.groups, &asked_of)?;
         for effect in &mut effects {
             let mut of = comparison
                 .results
@@ -152,14 +159,11 @@ pub fn experiment(
             effects,
         });
     }
-    if let (Some(first), false) = (results.first_mut(), missing.is_empty()) {
-        first.comparison.remarks.push(Finding::observed(
-            "missing",
-            format!(
-                "no run has {}, which the experiment compares by",
-                missing.join(", ")
-            ),
-        ));
+    let mut with_figures = results
+        .iter_mut()
+        .filter(|of| !of.comparison.results.is_empty());
+    if let (Some(first), false) = (with_figures.next(), missing.is_empty()) {
+        first.comparison.remarks.push(in_no(&missing));
     }
     if let Some(sequential) = &sequential {
         for result in &mut results {
@@ -185,6 +189,33 @@ pub fn experiment(
         aliases: design.aliases.clone(),
         skipped: design.skipped.clone(),
     })
+}
+
+/// A measurement of which no run has a figure: what is required of its cells is judged all the same.
+fn without_figures(
+    measurement: MeasurementInput,
+    asked: &ComparisonRequest,
+    asked_of: &ComparisonRequest,
+) -> Result<MeasurementResults, CompareError> {
+    let mut comparison = super::without_figures(measurement.groups, asked_of)?;
+    let all: Vec<String> = asked.metrics.iter().map(ToString::to_string).collect();
+    comparison.remarks.push(in_no(&all));
+    Ok(MeasurementResults {
+        comparison,
+        measurement: measurement.name,
+        effects: Vec::new(),
+    })
+}
+
+/// The remark that no run has these figures.
+fn in_no(figures: &[String]) -> Finding {
+    Finding::observed(
+        "missing",
+        format!(
+            "no run has {}, which the experiment compares by",
+            figures.join(", ")
+        ),
+    )
 }
 
 /// The blocks that have runs, in order.

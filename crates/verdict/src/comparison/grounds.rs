@@ -17,7 +17,7 @@ use punctual_stats::runs::{
 
 use super::{GroupInput, Metric, RunInput};
 use crate::bursts::{seen, wakeups};
-use crate::number::{digits, digits_up, percent, span};
+use crate::number::{digits, digits_up, lasted, percent, span};
 
 /// Takes a verdict back for which the runs give no grounds, and bounds what was never seen.
 pub(super) fn judge(
@@ -109,12 +109,13 @@ pub(crate) fn reach(metric: &Metric) -> Reach {
         // A few far samples carry a deviation, and more samples have more of them.
         Metric::Max | Metric::Min | Metric::Stddev => Reach::Extreme,
         Metric::Figure { name, .. } => {
-            // So does a count grow with the run.
+            // So does a count grow with the run. Of a percentile it is not known how many samples it is of.
             let extreme = [
-                "max", "min", "largest", "longest", "latest", "worst", "unpaired", "lost",
+                "max", "min", "largest", "longest", "latest", "worst", "unpaired", "lost", "smi",
             ];
-            let words: Vec<&str> = name.split('_').collect();
-            match extreme.iter().any(|word| words.contains(word)) {
+            let percentile = |word| matches!(str::parse(word), Ok(Metric::Quantile(_)));
+            let mut words = name.split('_');
+            match words.any(|word| extreme.contains(&word) || percentile(word)) {
                 true => Reach::Extreme,
                 false => Reach::Free,
             }
@@ -123,39 +124,67 @@ pub(crate) fn reach(metric: &Metric) -> Reach {
     }
 }
 
-/// Wake-ups that a run was to sample; of an instrument without samples its time in ns.
-pub(crate) fn length(run: &RunInput) -> Option<u64> {
+/// How long a run was for a figure: wake-ups that it was to sample, and for a result that is no latency its time in ns, of an
+/// instrument without samples too. More gaps in the same time make no run longer.
+pub(crate) fn length(metric: &Metric, run: &RunInput) -> Option<u64> {
     let total = &run.record.total;
-    match total.count {
-        0 => run.record.duration_ns.map(|ns| ns.get()),
+    match (metric, total.count) {
+        (Metric::Figure { .. }, _) | (_, 0) => run.record.duration_ns.map(|ns| ns.get()),
         _ => Some(wakeups(total)),
+    }
+}
+
+/// How lengths are said of a figure.
+pub(crate) struct LengthWords {
+    /// What runs do: `have` samples, `last` a time.
+    pub(crate) runs: &'static str,
+    /// What stands behind the first length.
+    pub(crate) unit: &'static str,
+    /// What a figure depends on.
+    pub(crate) that: &'static str,
+}
+
+/// Says how lengths are said of a figure.
+pub(crate) fn length_words(metric: &Metric) -> LengthWords {
+    let (runs, unit, that) = match metric {
+        Metric::Figure { .. } => ("last", "", "that"),
+        _ => ("have", " samples", "that number"),
+    };
+    LengthWords { runs, unit, that }
+}
+
+/// The shortest and the longest of some runs: `1000`, `10 s to 60 s`.
+pub(crate) fn lengths_said(metric: &Metric, (least, most): (u64, u64)) -> String {
+    let said = |n: u64| match metric {
+        Metric::Figure { .. } => lasted(Nanos::new(n)),
+        _ => n.to_string(),
+    };
+    let (least, most) = (said(least), said(most));
+    match least == most {
+        true => least,
+        false => format!("{least} to {most}"),
     }
 }
 
 /// The shortest and the longest run of a group that has a figure.
 fn range(metric: &Metric, group: &GroupInput) -> Option<(u64, u64)> {
     let with = |run: &&RunInput| run.value(metric).is_some();
-    let lengths: Vec<u64> = group.runs.iter().filter(with).filter_map(length).collect();
+    let with = group.runs.iter().filter(with);
+    let lengths: Vec<u64> = with.filter_map(|run| length(metric, run)).collect();
     Some((*lengths.iter().min()?, *lengths.iter().max()?))
-}
-
-fn said((least, most): (u64, u64)) -> String {
-    match least == most {
-        true => least.to_string(),
-        false => format!("{least} to {most}"),
-    }
 }
 
 /// How runs vary depends on their length, whatever the figure is.
 fn spread_of_others(metric: &Metric, earlier: &GroupInput, side: &GroupInput) -> Option<Withheld> {
     let [a, b] = [range(metric, earlier)?, range(metric, side)?];
     length_fault(Reach::Extreme, a.0.min(b.0), a.1.max(b.1))?;
+    let LengthWords { runs, unit, that } = length_words(metric);
     let detail = format!(
-        "earlier runs have {} samples, those of {} {}, and how much runs vary depends on that number: name earlier runs \
-         that are as long",
-        said(a),
+        "earlier runs {runs} {}{unit}, those of {} {}, and how much runs vary depends on {that}: name earlier runs that \
+         are as long",
+        lengths_said(metric, a),
         side.name,
-        said(b)
+        lengths_said(metric, b)
     );
     withheld(WithheldReason::Lengths, detail)
 }
@@ -163,18 +192,22 @@ fn spread_of_others(metric: &Metric, earlier: &GroupInput, side: &GroupInput) ->
 fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
     let [a, b] = [range(metric, sides[0])?, range(metric, sides[1])?];
     let fault = length_fault(reach(metric), a.0.min(b.0), a.1.max(b.1))?;
+    let LengthWords { runs, unit, that } = length_words(metric);
     let runs = format!(
-        "runs of {} have {} samples, of {} {}",
+        "runs of {} {runs} {}{unit}, of {} {}",
         sides[0].name,
-        said(a),
+        lengths_said(metric, a),
         sides[1].name,
-        said(b)
+        lengths_said(metric, b)
     );
+    let instead = match metric {
+        Metric::Figure { .. } => "",
+        _ => ", or compare a percentile",
+    };
     let detail = match fault {
-        LengthFault::Grows => format!(
-            "{runs}, and {metric} depends on that number: make all runs equally long, or compare a \
-             percentile"
-        ),
+        LengthFault::Grows => {
+            format!("{runs}, and {metric} depends on {that}: make all runs equally long{instead}")
+        }
         LengthFault::FewBeyond { expected, samples } => format!(
             "{runs}; in the shortest {} {} beyond {metric}, but {LEAST_BEYOND} are needed: make all runs equally long, \
              or at least {samples} samples, or compare a lower percentile",

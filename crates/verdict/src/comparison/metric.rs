@@ -169,7 +169,7 @@ impl Metric {
 }
 
 /// The figures to compare when none are named: what every kind of run is judged by, as far as any of
-/// `runs` has it, and the results that have a good direction.
+/// `runs` has it, and the results that have a good direction and are of no single moment.
 pub fn default_metrics<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> Vec<Metric> {
     let latencies = [
         Metric::Quantile(0.5),
@@ -183,7 +183,10 @@ pub fn default_metrics<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) ->
         .collect();
     let mut names: Vec<&str> = Vec::new();
     for figure in runs.flat_map(|run| &run.figures) {
-        if figure.better != Better::Neither && !names.contains(&figure.name.as_str()) {
+        // What has a moment as a label is of one run alone: no other has it at that moment.
+        let is_shared = !figure.labels.contains_key("at");
+        let is_judged = figure.better != Better::Neither && is_shared;
+        if is_judged && !names.contains(&figure.name.as_str()) {
             names.push(&figure.name);
         }
     }

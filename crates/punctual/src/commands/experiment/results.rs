@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use punctual_lab::state::Snapshot;
 use punctual_report::document::{Document, Material};
 use punctual_store::Store;
 
@@ -13,7 +12,7 @@ use crate::cli::{self, ExperimentResultsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::results::{Wish, of};
-use crate::experiments::{dir_of, status};
+use crate::experiments::status;
 use crate::output;
 use crate::{gate, home};
 
@@ -39,15 +38,13 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
             ..Material::default()
         })
     })?;
-    let planned = Snapshot::read(&dir_of(store.home(), &args.name))?;
-    let missing = planned.plan.measurements.len() > results.measurements.len();
     let exits: Vec<Exit> = results
         .measurements
         .iter()
         .map(|measurement| gate::exit(&measurement.comparison, &args.fail_on))
         .collect();
-    // A measurement of which no run has a figure is not in the results, and neither is a figure that no run has.
-    let missing = missing || !results.missing.is_empty();
-    let unjudged = exits.contains(&Exit::Unjudged) || (missing && !args.fail_on.is_empty());
+    // A figure that no run has is in none of the results.
+    let missing = !args.fail_on.is_empty() && !results.missing.is_empty();
+    let unjudged = exits.contains(&Exit::Unjudged) || missing;
     Ok(Exit::of_gate(exits.contains(&Exit::Verdict), !unjudged))
 }

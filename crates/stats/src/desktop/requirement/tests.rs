@@ -232,3 +232,14 @@ fn clean_runs_bound_the_share_of_bad_ones() {
     assert_eq!(requirement.rule_runs(&one_bad).runs.unwrap().over, 1);
     assert_eq!(requirement.rule_runs(&clean[..1]).runs, None);
 }
+
+#[test]
+fn a_long_run_with_one_sample_above_is_one_that_a_no_sample_requirement_fails() {
+    let requirement = parse("no sample > 100us");
+    // One of three million is a smaller share than one in a million, and still a sample.
+    let run = |above| seen(3_000_000, above).evidence(DEFAULT_BURST_NS);
+    let over = |of: &[Evidence]| requirement.rule_runs(of).runs.unwrap();
+    let all = over(&[run(1); 5]);
+    assert_eq!((all.over, all.at_most), (5, 1.0));
+    assert_eq!(over(&[run(0), run(1), run(0)]).over, 1);
+}

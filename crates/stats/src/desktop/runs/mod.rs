@@ -31,6 +31,10 @@
 //! [`IntervalMethod`]s are in [`bootstrap`]; docs/methods has the table. Where the runs are too few for a test, Welch's t interval, which trusts that logarithms are
 //! normal, shows how little is known.
 //!
+//! *Margin.* That a change is within a share of the baseline is shown by the same test of the data shifted to that ratio; of
+//! values with a 0 among them, of the contrast mean(b) - (1 + share) mean(a), since the mean of the baseline is an estimate
+//! itself.
+//!
 //! *Looking again.* "Too few runs" invites a second look, and the level is split over both
 //! ([`Look`]): whoever adds the runs that the verdict names and compares again is wrong no more
 //! often than the level says.
@@ -43,6 +47,7 @@ pub mod bootstrap;
 mod earlier;
 mod lengths;
 mod look;
+mod margin;
 mod order;
 mod outcome;
 mod outlier;

@@ -14,7 +14,7 @@
 //! taken away from the candidate, so that the p-value as a function of δ costs nothing more than a
 //! pass over the arrangements, and the interval is a search for where it crosses the level.
 
-use super::question::{Contrast, Data, Layout, QuestionError, differences};
+use super::question::{Contrast, Layout, QuestionError, differences};
 use super::{Question, TestKind};
 use crate::num::positive;
 use crate::random::RandomSource;
@@ -90,13 +90,13 @@ impl Permutations {
         draws: usize,
         seed: u64,
     ) -> Result<Option<Self>, QuestionError> {
-        Ok(Self::of_data(&question.data()?, draws, seed))
+        Ok(Self::of_layout(&question.data()?.layout, draws, seed))
     }
 
-    pub(crate) fn of_data(data: &Data, draws: usize, seed: u64) -> Option<Self> {
-        let contrast = data.layout.contrast()?;
+    pub(crate) fn of_layout(layout: &Layout, draws: usize, seed: u64) -> Option<Self> {
+        let contrast = layout.contrast()?;
         let mut source = RandomSource::new(seed);
-        let (rows, all, mirrored) = match &data.layout {
+        let (rows, all, mirrored) = match layout {
             Layout::Groups(a, b) => {
                 let all = choices(a.len() + b.len(), a.len());
                 let rows = group_rows(a, b, all, draws, &mut source);
@@ -129,7 +129,7 @@ impl Permutations {
             },
             rows,
             contrast: Contrast {
-                freedom: data.layout.freedom(contrast.freedom),
+                freedom: layout.freedom(contrast.freedom),
                 ..contrast
             },
         })

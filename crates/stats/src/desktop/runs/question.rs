@@ -289,6 +289,18 @@ impl Layout {
         }
     }
 
+    /// The same with the values of each side `times` as large.
+    pub(crate) fn scaled(&self, times: [f64; 2]) -> Self {
+        let by = |xs: &[f64], times: f64| xs.iter().map(|x| times * x).collect();
+        match self {
+            Self::Groups(a, b) => Self::Groups(by(a, times[0]), by(b, times[1])),
+            Self::Pairs(pairs) => {
+                let both = pairs.iter().map(|(a, b)| (times[0] * a, times[1] * b));
+                Self::Pairs(both.collect())
+            }
+        }
+    }
+
     /// Whether the smaller of two groups has fewer than six runs and varies more than twice as much.
     pub(crate) fn is_lopsided(&self) -> bool {
         let Self::Groups(a, b) = self else {

@@ -4,6 +4,7 @@
 //! From two groups of runs to a verdict.
 
 use super::look::Look;
+use super::margin::{AtMargin, Beyond};
 use super::outcome::{Effect, IntervalMethod, Margin, MarginTest, Outcome, Side, Test, Verdict};
 use super::permutation::Permutations;
 use super::power::{
@@ -90,7 +91,7 @@ pub fn compare(question: &Question<'_>, options: &Options) -> Result<Outcome, Qu
     let analysis = Analysis::of(question, options)?;
     let look = analysis.look(options, 1);
     let p = look.corrected(analysis.p(), options.share);
-    let beyond = Look::margin_corrected(analysis.beyond_margin(options));
+    let beyond = Look::margin_corrected(analysis.beyond);
     let asked = Asked { tested: 1, all: 1 };
     Ok(analysis.conclude(options, asked, look, p, beyond))
 }
@@ -121,9 +122,7 @@ pub fn compare_all(
         .map(|(a, look)| look.corrected(a.p(), options.share))
         .collect();
     let each = analyses.iter();
-    let beyond: Vec<_> = each
-        .map(|a| Look::margin_corrected(a.beyond_margin(options)))
-        .collect();
+    let beyond: Vec<_> = each.map(|a| Look::margin_corrected(a.beyond)).collect();
     let (p, beyond) = (holm(&p), holm(&beyond));
     let adjusted = looks.into_iter().zip(p.into_iter().zip(beyond));
     Ok(analyses
@@ -142,23 +141,28 @@ struct Asked {
     all: usize,
 }
 
-/// One question with its data on their scale and its test, before the correction.
+/// One question with its data on their scale and its tests, before the correction.
 struct Analysis {
     direction: Direction,
     data: Data,
     contrast: Option<Contrast>,
     permutations: Option<Permutations>,
+    /// The p-value of "beyond the margin", if a margin was given and means something.
+    beyond: Option<f64>,
 }
 
 impl Analysis {
     fn of(question: &Question<'_>, options: &Options) -> Result<Self, QuestionError> {
         let data = question.data()?;
-        Ok(Self {
+        let analysis = Self {
             direction: question.direction,
             contrast: data.layout.contrast(),
-            permutations: Permutations::of_data(&data, options.draws, options.seed),
+            permutations: Permutations::of_layout(&data.layout, options.draws, options.seed),
             data,
-        })
+            beyond: None,
+        };
+        let beyond = analysis.beyond_margin(options);
+        Ok(Self { beyond, ..analysis })
     }
 
     fn p(&self) -> Option<f64> {
@@ -168,13 +172,29 @@ impl Analysis {
     /// The p-value of "beyond the margin", if a margin was given and means something.
     fn beyond_margin(&self, options: &Options) -> Option<f64> {
         let permutations = self.permutations.as_ref()?;
-        Some(match self.margin(options)? {
-            Margin::Same(share) => permutations.p_outside(self.on_scale(share)?),
-            Margin::NotWorse(share) if self.direction == Direction::HigherIsBetter => {
-                permutations.p_above(-self.on_scale(share)?)
-            }
-            Margin::NotWorse(share) => permutations.p_below(self.on_scale(share)?),
-        })
+        let sides = self.at_margin(options)?;
+        let p = sides.iter().map(|at| at.p(permutations, options));
+        p.collect::<Option<Vec<f64>>>()?
+            .into_iter()
+            .reduce(f64::max)
+    }
+
+    /// The groups at each side of the margin that was asked for.
+    fn at_margin(&self, options: &Options) -> Option<Vec<AtMargin<'_>>> {
+        let (share, sides): (f64, &[Beyond]) = match (self.margin(options)?, self.direction) {
+            (Margin::Same(share), _) => (share, &[Beyond::Above, Beyond::Below]),
+            (Margin::NotWorse(share), Direction::HigherIsBetter) => (share, &[Beyond::Below]),
+            (Margin::NotWorse(share), _) => (share, &[Beyond::Above]),
+        };
+        let at = |beyond: &Beyond| AtMargin::of(&self.data, *beyond, share);
+        sides.iter().map(at).collect()
+    }
+
+    /// The side of the margin on which most runs are needed.
+    fn hardest(&self, options: &Options) -> Option<AtMargin<'_>> {
+        let error = |at: &AtMargin<'_>| at.contrast().map_or(0.0, |contrast| contrast.error);
+        let sides = self.at_margin(options)?.into_iter();
+        sides.max_by(|a, b| error(a).total_cmp(&error(b)))
     }
 
     /// The margin that was asked for: nothing gets worse where no direction is bad.
@@ -231,16 +251,19 @@ impl Analysis {
     /// Whether the runs are enough for what is asked; `asked` questions share the level.
     fn look(&self, options: &Options, asked: usize) -> Look {
         let level = self.level(options, asked);
-        let Some(contrast) = self.contrast.filter(|contrast| contrast.error > 0.0) else {
+        let at = self.hardest(options);
+        let contrast = at.as_ref().map_or(self.contrast, AtMargin::contrast);
+        let Some(contrast) = contrast.filter(|contrast| contrast.error > 0.0) else {
             // Without spread more runs change nothing.
             return Look::Final;
         };
         let of = |least: fn(f64, f64, f64, f64) -> Option<f64>| {
             least(contrast.error, contrast.freedom, level, options.power)
         };
+        let room = at.map(|at| at.room);
         let (wanted, least) = match self.margin(options) {
-            Some(Margin::Same(share)) => (self.on_scale(share), of(provable)),
-            Some(Margin::NotWorse(share)) => (self.on_scale(share), of(provable_one_sided)),
+            Some(Margin::Same(_)) => (room, of(provable)),
+            Some(Margin::NotWorse(_)) => (room, of(provable_one_sided)),
             None => (self.matters(options), of(detectable)),
         };
         match wanted.zip(least) {
@@ -283,7 +306,7 @@ impl Analysis {
         });
         let margin = options.margin.map(|margin| MarginTest {
             margin,
-            p: self.beyond_margin(options),
+            p: self.beyond,
             adjusted_p: adjusted_beyond,
         });
         let verdict = self.verdict(options, asked, look, test, margin);
@@ -376,15 +399,13 @@ impl Analysis {
 
     /// The runs a side, or blocks, that would find what matters, or show that it is not there.
     fn needed(&self, options: &Options, level: f64) -> Option<u64> {
-        let variances = variances(&self.data.layout)?;
-        let (pilot, power) = (self.pilot(&variances)?, options.power);
+        let at = self.hardest(options);
+        let layout = at.as_ref().map_or(&self.data.layout, |at| &at.layout);
+        let variances = variances(layout)?;
+        let (pilot, power) = (pilot(layout, &variances)?, options.power);
         match self.margin(options) {
-            Some(Margin::Same(share)) => {
-                runs_to_show_equivalence(pilot, self.on_scale(share)?, level, power)
-            }
-            Some(Margin::NotWorse(share)) => {
-                runs_to_show_not_worse(pilot, self.on_scale(share)?, level, power)
-            }
+            Some(Margin::Same(_)) => runs_to_show_equivalence(pilot, at?.room, level, power),
+            Some(Margin::NotWorse(_)) => runs_to_show_not_worse(pilot, at?.room, level, power),
             None => runs_to_detect(pilot, self.matters(options)?, level, power),
         }
     }
@@ -392,13 +413,9 @@ impl Analysis {
     /// The runs a side, or blocks, that would find an effect of this size, or one that matters where that is larger.
     fn found_by(&self, options: &Options, level: f64, effect: f64) -> Option<u64> {
         let variances = variances(&self.data.layout)?;
+        let pilot = pilot(&self.data.layout, &variances)?;
         let effect = self.matters(options)?.max(effect);
-        runs_to_detect(self.pilot(&variances)?, effect, level, options.power)
-    }
-
-    fn pilot<'a>(&self, variances: &'a [f64]) -> Option<Pilot<'a>> {
-        let freedom = self.contrast?.freedom;
-        Some(Pilot { variances, freedom })
+        runs_to_detect(pilot, effect, level, options.power)
     }
 
     fn too_few(&self, needed: u64) -> Verdict {
@@ -508,6 +525,11 @@ impl Analysis {
         let constant = of.deviation.is_some_and(|deviation| deviation == 0.0);
         interval.or_else(|| of.estimate.filter(|_| constant).map(|a| (a, a)))
     }
+}
+
+fn pilot<'a>(layout: &Layout, variances: &'a [f64]) -> Option<Pilot<'a>> {
+    let freedom = layout.contrast()?.freedom;
+    Some(Pilot { variances, freedom })
 }
 
 /// The level of one question among those asked at a look: Holm's first step, the hardest, for what one
