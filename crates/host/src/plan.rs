@@ -74,6 +74,7 @@ pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result
     let mut planner = Planner {
         survey,
         leave: &options.leave,
+        closes: partition::closes(&profile.wants, survey),
         plan: Plan {
             format: PLAN_FORMAT.to_owned(),
             profile: profile.name.clone(),
@@ -125,6 +126,7 @@ pub fn plan_threads(
     let mut planner = Planner {
         survey,
         leave: &options.leave,
+        closes: false,
         plan: Plan {
             cpus_online: made.cpus_online.clone(),
             cpus_rt: made.cpus_rt.clone(),
@@ -141,6 +143,8 @@ pub fn plan_threads(
 struct Planner<'a> {
     survey: &'a Survey,
     leave: &'a [i32],
+    /// Whether a partition of version 2 is wanted, which takes its CPUs from every group.
+    closes: bool,
     plan: Plan,
 }
 

@@ -106,7 +106,13 @@ impl Planner<'_> {
             let in_changed = group.is_some_and(|group| any_goes || changed.contains(group));
             let is_reset = closed && (forgets || thread.kernel) || forgets && in_changed;
             let is_bound = !survey.online.without(&thread.cpus).is_empty();
-            let stays = thread.fixed || thread.irq().is_some();
+            // A thread of an interrupt follows that.
+            let is_led = |irq: u32| {
+                let irq = Some(irq.to_string());
+                let mut steps = self.plan.steps.iter();
+                !closed || steps.any(|s| s.knob == "irq.affinity" && s.instance == irq)
+            };
+            let stays = thread.fixed || thread.irq().is_some_and(is_led);
             if !is_reset || !is_bound || stays || self.leave.contains(&thread.process) {
                 continue;
             }

@@ -10,11 +10,17 @@
 use punctual_model::{Codec, CpuSet, PlanStep, SkipReason, Target};
 
 use super::{Planner, part};
-use crate::knob::{BalancedSet, KnobKind, Part, PartitionRoot};
+use crate::knob::{BalancedSet, KnobKind, Part, PartitionRoot, Survey};
 use crate::profile::{Value, Want};
 
 /// The group of the CPUs for real-time work.
 pub(crate) const PARTITION: &str = "punctual";
+
+/// Whether a partition of version 2 is wanted.
+pub(super) fn closes(wants: &[Want], survey: &Survey) -> bool {
+    let is_it = |want: &Want| matches!(want.knob.kind, KnobKind::Partition);
+    matches!(survey.partition, Some(PartitionRoot::V2 { .. })) && wants.iter().any(is_it)
+}
 
 impl Planner<'_> {
     /// Plans a partition of the CPUs for real-time work.

@@ -223,6 +223,8 @@ impl Planner<'_> {
             && part == Part::Group
             && by_role
             && narrows
+            // The kernel makes none of CPUs that a group lists.
+            && !self.closes
             && let Some(why) = self.needs_others(group, &wanted)
         {
             return Err((SkipReason::Bound, why.to_owned()));

@@ -7,6 +7,15 @@ use super::*;
 
 /// The machine with these control groups of version 2, not confined, and a real-time thread bound to CPU 5 in `bound_in`.
 fn with_groups(groups: &[&str], bound_in: &str, own: &str) -> (TempDir, Survey) {
+    with_files(groups, bound_in, own, &[])
+}
+
+fn with_files(
+    groups: &[&str],
+    bound_in: &str,
+    own: &str,
+    more: &[(&str, &str)],
+) -> (TempDir, Survey) {
     let lists: Vec<String> = groups
         .iter()
         .map(|group| format!("/sys/fs/cgroup/{group}/cpuset.cpus"))
@@ -14,6 +23,7 @@ fn with_groups(groups: &[&str], bound_in: &str, own: &str) -> (TempDir, Survey) 
     let mut files: Vec<(&str, &str)> = lists.iter().map(|list| (list.as_str(), "")).collect();
     files.push(("/proc/50/cgroup", bound_in));
     files.push(("/proc/self/cgroup", own));
+    files.extend(more);
     desktop(&files)
 }
 
@@ -42,6 +52,17 @@ fn a_group_with_threads_bound_to_the_real_time_cpus_is_not_confined_nor_is_that_
     // The thread needs no other CPU than those that are left.
     let plan = made(&by_role, &survey, "1");
     assert_eq!(plan.steps.len(), 2, "{plan:#?}");
+    // A partition takes the CPUs from every group anyway, and the kernel makes none of those that a group lists.
+    let (_dir, closed) = with_files(
+        &groups,
+        "0::/system.slice/rtapp.service",
+        "0::/user.slice/user-0.slice/session-3.scope",
+        &[("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io")],
+    );
+    let both = profile("cgroup.cpus = \"housekeeping\"\ncgroup.partition = \"isolated\"");
+    let plan = made(&both, &closed, "5");
+    let narrowed = plan.steps.iter().filter(|step| step.knob == "cgroup.cpus");
+    assert_eq!(narrowed.count(), 3, "{plan:#?}");
     // A list is meant as it is given.
     let plan = made(&profile("cgroup.cpus = \"0-3\""), &survey, "5");
     assert_eq!(plan.steps.len(), 3, "{plan:#?}");
@@ -148,9 +169,11 @@ fn before_linux_6_2_the_cpus_of_bound_threads_are_kept_with_those_of_their_group
     assert_eq!(of("6.1.0-28-amd64", both), ("60 61".to_owned(), true));
     assert_eq!(of("6.2.0", both), (String::new(), false));
     let root = "cgroup.partition = \"root\"";
-    assert_eq!(of("6.1.0", root), ("50 60 61 62 64".to_owned(), true));
-    // The kernel's own are reset still.
-    assert_eq!(of("6.12.0", root), ("64".to_owned(), false));
+    assert_eq!(of("6.1.0", root), ("40 50 60 61 62 64".to_owned(), true));
+    // The kernel's own are reset still, also that of an interrupt unless it follows that.
+    assert_eq!(of("6.12.0", root), ("40 64".to_owned(), false));
+    let with_interrupts = format!("{root}\n\"irq.affinity@26\" = \"3\"");
+    assert_eq!(of("6.12.0", &with_interrupts), ("64".to_owned(), false));
     let offline = "\"cpu.online@3\" = false";
     assert_eq!(of("6.1.0", offline), ("60 61 62".to_owned(), true));
     assert_eq!(of("6.12.0", offline), (String::new(), false));
