@@ -109,13 +109,11 @@ pub(crate) fn reach(metric: &Metric) -> Reach {
         // A few far samples carry a deviation, and more samples have more of them.
         Metric::Max | Metric::Min | Metric::Stddev => Reach::Extreme,
         Metric::Figure { name, .. } => {
-            // So does a count grow with the run. Of a percentile it is not known how many samples it is of.
+            // So does a count grow with the run.
             let extreme = [
                 "max", "min", "largest", "longest", "latest", "worst", "unpaired", "lost", "smi",
             ];
-            let percentile = |word| matches!(str::parse(word), Ok(Metric::Quantile(_)));
-            let mut words = name.split('_');
-            match words.any(|word| extreme.contains(&word) || percentile(word)) {
+            match name.split('_').any(|word| extreme.contains(&word)) {
                 true => Reach::Extreme,
                 false => Reach::Free,
             }
