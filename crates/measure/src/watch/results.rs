@@ -83,7 +83,7 @@ impl Watcher {
             unknown.push(FUNCTIONS.to_owned());
         }
         unknown.extend(self.of_32_bits());
-        // What a thread does is told once, also where it had several cycles.
+        // A thread's habits are reported once, even if it had several cycles.
         let mut judged: BTreeMap<Tid, (u64, u32)> = BTreeMap::new();
         for (n, thread, tally) in self.shown() {
             if is_judged(thread, tally) {
@@ -91,7 +91,7 @@ impl Watcher {
                 *most = (*most).max((tally.cycles, n));
             }
         }
-        // One that had several cycles is one thread.
+        // A thread that had several cycles counts once.
         let with_figures: BTreeSet<Tid> = self.shown().map(|(_, thread, _)| thread.tid).collect();
         let with_figures = with_figures.len();
         let judged = judged.into_iter().map(|(tid, (_, n))| (n, tid));

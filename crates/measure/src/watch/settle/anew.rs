@@ -86,7 +86,7 @@ impl Since {
         }
     }
 
-    /// Whether there were many more waits since the last that ended a cycle, `at_least` so many, than a cycle has.
+    /// Whether the thread waited far more often since its last cycle than within any, and `at_least` so often.
     fn has_others(&self, at_least: usize) -> bool {
         self.others >= (at_least as u64).max(self.most.saturating_mul(OPEN))
     }
